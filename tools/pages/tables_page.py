@@ -87,8 +87,8 @@ def _lines() -> Iterator[str]:
     )
     yield from _table(
         "Histograms of reordering",
-        "The columns of `run.densities()`; in `40-metrics.parquet` `share_ratio` is `reordering.density` and so on, "
-        "with `index`.",
+        "One row per bar of a histogram. These are the columns of `run.densities()`. In `40-metrics.parquet`, "
+        "`share_ratio` has the name of scope and kind, for example `reordering.density`, and `index` is a column.",
         _of_columns(DENSITY_COLUMNS),
     )
     yield from _table(
@@ -105,13 +105,13 @@ def _lines() -> Iterator[str]:
     )
     yield from _table(
         "Satellites of a run",
-        "One row per satellite that was offered a packet, with the sums over the links over which it sends. These are "
-        "the columns of `run.satellites()` and of `leowarp show RUN --links --json`.",
+        "One row per satellite that was offered a packet, for all links over which it sends. These are the columns of "
+        "`run.satellites()` and of `leowarp show RUN --links --json`.",
         _of_columns(SATELLITE_COLUMNS),
     )
     yield from _table(
         "Pairs of stations of a run",
-        "One row per ordered pair of stations between which TCP flows go. These are the columns of `run.pairs()`.",
+        "One row per ordered pair of stations with TCP flows. These are the columns of `run.pairs()`.",
         _of_columns(PAIR_COLUMNS),
     )
 
@@ -189,16 +189,17 @@ _SCALARS = """
 ## Scalars
 
 `summary.json` has the scalars of the run, and the scalars of each flow under `flows`. `leowarp show RUN --metrics`
-prints all of them, grouped by topic. In `40-metrics.parquet`, their names begin with `run.` or `flow.`; if a name
-contains another dot, it becomes `_` (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no
-unit. The column *shown* says where else a scalar appears: *overview* is the table of `leowarp run` and `leowarp
-compare`, and *page* is the page of a report. Both use units that are easy to read."""
+prints all of them, grouped by topic. In `40-metrics.parquet`, their names begin with `run.` or `flow.`. Two groups
+change their names: `fairness.jain_index` becomes `run.fairness_jain_index`, and `drops_by_cause_pkts.queue` becomes
+`run.drops_queue_pkts`. Ratios, and counts of other things than packets, have no unit. The column *shown* says where
+else a scalar appears: *overview* is the table of `leowarp run` and `leowarp compare`, and *page* is the page of a
+report. Both use units that are easy to read."""
 
 _SERIES = """
 ## Series
 
-A series has the values of a quantity of a flow over time. Python returns it with `run.series("cwnd_pkts", flow=0)`,
-and `leowarp report RUN --plot cwnd,srtt` draws it; you may omit the unit. `40-metrics.parquet` contains the series of
+A series has the values of a quantity of a flow over time. In Python, `run.series("cwnd_pkts", flow=0)` returns it, and
+`leowarp report RUN --plot cwnd,srtt` draws it. You may omit the unit. `40-metrics.parquet` contains the series of
 goodput, `srtt_us`, `share_ratio`, `path_delay_ns` (for a pair of stations, without a flow) and `jain_index`.
 
 | series | unit | meaning |
@@ -211,7 +212,7 @@ _INTRODUCTION = """\
 
 | file | content |
 |---|---|
-| `00-plan.toml`, `00-inputs/` | the scenario with every default written out, and its files; they suffice to repeat it |
+| `00-plan.toml`, `00-inputs/` | the scenario with every default written out, and its files: enough to repeat the run |
 | `10-routes.parquet` | the path between each pair of stations, at each route update |
 | `20-timeline.parquet` | the events of the emulated network |
 | `30-trace/*.parquet` | observations; every run of the plan gives the same bytes ([`leowarp verify`](verify.md)) |
@@ -219,7 +220,7 @@ _INTRODUCTION = """\
 | `50-report/` | figures and `index.html` |
 | `manifest.json` | versions, seed, machine, costs, all warnings, and the sha256 of each file |
 | `guest-console.txt` | messages of the guest kernel |
-| `INCOMPLETE` | exists only while a run is written, or if it failed; then it has the reason |
+| `INCOMPLETE` | exists only while a run is written, or if the run failed; states the reason |
 
 A missing value is null, never 0. Times are in ns of the run's virtual clock. `_bps` means bits per second. The field
 metadata of the Parquet files (`unit`, `doc`) have the unit and meaning of each column. The metadata of each trace table

@@ -81,10 +81,10 @@ def _pieces(result: Numbers) -> Iterator[_Piece]:
         yield _piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words)
     yield from _shares(result.shares)
     for (source, destination), frame in result.path_delay.items():
-        words = f"propagation along the path {source} to {destination} from t_ns on"
+        words = f"propagation delay of the path {source} to {destination} from t_ns on"
         if len(frame) > MOST_STEPS:
             frame = _seconds(frame, result.end_ns)
-            words = f"smallest propagation along the path {source} to {destination} in the second from t_ns on"
+            words = f"smallest propagation delay of the path {source} to {destination} in the second from t_ns on"
         yield _piece("path_delay_ns", None, frame["t_ns"], frame["delay_ns"], "ns", words)
 
 
@@ -303,16 +303,16 @@ _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
 
 LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "metric": (
-        pa.string(), "", "name, with the prefix run., flow., route_change., recovery., cause., no_cause., reordering., "
-        "reordering_window. or reordering_change. for scalars of these"
+        pa.string(), "", "name of the value. Names of series have no prefix; the others begin with run., flow., "
+        "route_change., recovery., cause., no_cause., reordering., reordering_window. or reordering_change."
     ),
     "flow": (pa.int32(), "", "flow number; null: a value of the run or of a pair of stations"),
     "t_ns": (
         pa.int64(), "ns",
-            "instant of the sample or route change, or start of the bin or window; null: a value of the whole run"
+        "instant of the sample or route change, or start of the bin or window; null: a value of the whole run",
     ),
-    "index": (pa.int32(), "", "for histograms: displacement, occupancy, n or extent in packets; null: no histogram"),
-    "value": (pa.float64(), "", "the number, in `unit`; null: unknown; false and true are 0 and 1"),
+    "index": (pa.int32(), "", "for histograms: displacement, occupancy or extent in packets, or n; null: no histogram"),
+    "value": (pa.float64(), "", "the number, in `unit` (false and true are 0 and 1); null: unknown"),
     "unit": (pa.string(), "", "unit of `value`; empty: a count or a ratio"),
     "definition": (pa.string(), "", "exact definition of the value"),
 }  # fmt: skip

@@ -151,7 +151,7 @@ def _of_sockets() -> dict[str, Series]:
     }
 
 
-_FROM = "mean from t_ns to the next sample: "
+_FROM = "mean rate from t_ns to the next sample, of "
 _COMPUTED: dict[str, Callable[[Numbers, int, str], tuple[np.ndarray, np.ndarray]]] = {
     **{f"goodput_{series}_bps": _goodput for series in GOODPUT_SERIES},
     "path_delay_ns": _path_delay,
@@ -166,19 +166,19 @@ SERIES: dict[str, Series] = {
     each.name: each
     for each in (
         *(Series(f"goodput_{name}_bps", "bit/s", _FROM + words, "sockets") for name, words in GOODPUT_SERIES.items()),
-        Series("path_delay_ns", "ns", "propagation along the path of the flow's pair from t_ns on", ""),
-        Series("path_queue_pkts", "pkts", "packets waiting on all links of the path in force together", "links"),
+        Series("path_delay_ns", "ns", "propagation delay of the path from source to destination, from t_ns on", ""),
+        Series("path_queue_pkts", "pkts", "packets waiting on all links of the current path, every 10 ms", "links"),
         Series("share_ratio", "", SERIES_NUMBERS["share_ratio"], "sockets"),
         Series(
-            "bbr_mode", "", "BBR's mode by its two gains: STARTUP, DRAIN, PROBE_BW or PROBE_RTT; null for other "
-            "congestion controls and modules of your own; at every `observe.sockets`", "sockets", words=BBR_MODES,
+            "bbr_mode", "", "BBR's mode, derived from its two gains: STARTUP, DRAIN, PROBE_BW or PROBE_RTT; null for "
+            "other congestion controls and your own modules; at every `observe.sockets`", "sockets", words=BBR_MODES,
         ),
-        Series("probe_delay_ns", "ns", "one-way delay of each probe, by when it was sent", "echoes", steps=False),
-        Series("probe_rtt_ns", "ns", "round-trip time of each ping, by when it was sent", "echoes", steps=False),
+        Series("probe_delay_ns", "ns", "one-way delay of a probe sent at t_ns; null: lost", "echoes", steps=False),
+        Series("probe_rtt_ns", "ns", "round-trip time of a ping sent at t_ns; null: no reply", "echoes", steps=False),
         *_of_sockets().values(),
     )
 }  # fmt: skip
-"""All series. All series. The computed series are first, then the series from the sockets."""
+"""All series. The computed series are first, then the series from the sockets."""
 
 
 def _stem(name: str) -> str:

@@ -46,7 +46,7 @@ ROUTES = (
         "",
         "number of the node sequence, from 0 in order of first use, for each destination; null: no path",
     ),
-    column("path", pa.list_(pa.string()), "", "station, satellites, station; null: no path"),
+    column("path", pa.list_(pa.string()), "", "nodes of the path: station, satellites, station; null: no path"),
     column(
         "delay_ns",
         pa.int64(),
@@ -54,20 +54,21 @@ ROUTES = (
         "one-way delay of the path for the positions of the satellites at this instant: the sum of its links' delays "
         "as the timeline rounds them; null: no path, or a measured one (see the timeline)",
     ),
-    column("length_m", pa.float64(), "m", "length of the path at this instant, ground links as slant ranges"),
-    column("hops", pa.int32(), "", "links of the path, the two ground links included"),
+    column("length_m", pa.float64(), "m", "length of the path at this instant, with ground links as slant ranges"),
+    column("hops", pa.int32(), "", "number of links of the path, including the two ground links"),
     column(
         "is_change",
         pa.bool_(),
         "",
-        "whether the path is another one than before this update (to or from no path included); false at the first",
+        "whether the path differs from the one before this update (loss and return of the path are also changes); "
+        "false for the first update",
         nullable=False,
     ),
     column(
         "old_delay_ns",
         pa.int64(),
         "ns",
-        "of a change: one-way delay, at this instant, of the path that was in force; null: no change, or no path",
+        "for a change: one-way delay of the previous path at this instant; null: no change, or no previous path",
     ),
     column(
         "change_id", pa.int32(), "", "number of the change, from 0 for each source and destination; null: no change"

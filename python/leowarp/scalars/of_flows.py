@@ -59,11 +59,11 @@ _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Gro
 # `summary.json` begins with the flow's name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
-    Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: none"),
+    Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: no name"),
     Scalar("kind", TEXT, _WHAT, "tcp, ping, udp or program"),
     Scalar("source", TEXT, _WHAT, "station that sends data"),
     Scalar("destination", TEXT, _WHAT, "station that receives it"),
-    Scalar("congestion_control", TEXT, _WHAT, "the sender's congestion control; null: no TCP", "congestion control",
+    Scalar("congestion_control", TEXT, _WHAT, "the sender's congestion control; null: not TCP", "congestion control",
            "congestion control"),
 )
 
@@ -78,11 +78,11 @@ PACKETS: Section = (
     Scalar("retransmissions_pkts", PKTS, _PACKETS, "data packets with bytes that had been sent before",
            "retransmissions", "retransmissions"),
     Scalar("spurious_retransmissions_pkts", PKTS, _PACKETS,
-           "spurious retransmissions: their bytes had also arrived in other packets",
+           "spurious retransmissions: all their bytes also arrived in earlier packets",
            "spurious retransmissions (the original arrived)", "  spurious"),
     Scalar("late_pkts", PKTS, _ORDER,
-           "first transmissions that arrived after a packet sent later, which may be a retransmission; RFC 4737's "
-           "reordered packets (`reordered_ratio`) are those that a first transmission overtook",
+           "first transmissions that arrived after a packet sent later, which may be a retransmission. RFC 4737's "
+           "reordered packets (`reordered_ratio`) are only those that a first transmission overtook",
            "late packets (overtaken)",
            "late packets (overtaken)"),
     Scalar("acks_late_pkts", PKTS, _ORDER, "packets of the reverse direction (TCP: acknowledgements) that were "
@@ -90,39 +90,38 @@ PACKETS: Section = (
            "late acknowledgements"),
     Scalar("acks_lost_pkts", PKTS, _PACKETS, "packets of the reverse direction (TCP: acknowledgements) that were lost"),
     Scalar("data_drops_pkts", PKTS, _PACKETS, "data packets dropped on links", "data packets dropped"),
-    Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets back dropped on links"),
+    Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets of the reverse direction dropped on links"),
 )
 
 # The scalars in this section come from samples of TCP_INFO, which are values of the sender's kernel. Medians are
 # weighted by time: each sample is valid until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
-           "payload that the receiver got in order during the flow's life, per second of it: from start_ns (its first "
-           "SYN) to stop_ns (its completion, its stop or the run's end). For a completed flow, and for a connection "
-           "that ended before the run, the payload is `bytes`; otherwise it is from the last socket sample; null: "
-           "there is none"),
+           "payload that the receiver got in order during the flow's life, divided by the length of this life. The "
+           "life is from `start_ns` to `stop_ns`. For a completed flow, and for a connection that ended before the "
+           "run, the payload is `bytes`; otherwise it is from the last socket sample; null: no such sample"),
     Scalar("goodput_acked_mean_bps", BPS, _GOODPUT,
-           "as goodput_in_order_mean_bps, but the payload that was cumulatively acknowledged at the sender; for a "
-           "completed flow the two are equal",
+           "as `goodput_in_order_mean_bps`, but for the payload that was cumulatively acknowledged at the sender; for "
+           "a completed flow, both are equal",
            "mean goodput, acknowledged"),
     Scalar("goodput_sacked_mean_bps", BPS, _GOODPUT,
-           "as goodput_in_order_mean_bps, but the payload that was acknowledged cumulatively or selectively at the "
-           "sender; for a completed flow the two are equal",
+           "as `goodput_in_order_mean_bps`, but for the payload that was acknowledged cumulatively or selectively at "
+           "the sender; for a completed flow, both are equal",
            "mean goodput, SACK-aware"),
-    Scalar("goodput_mean_bps", BPS, _GOODPUT, "goodput_in_order_mean_bps: the rate at which an application at the "
-    "receiver gets data",
+    Scalar("goodput_mean_bps", BPS, _GOODPUT,
+           "same as `goodput_in_order_mean_bps`: the rate at which an application at the receiver gets data",
            "mean goodput, in order at the receiver", "goodput"),
     Scalar("connection_goodput_mean_bps", BPS, _GOODPUT,
-           "Multipath TCP: payload that the receiver had in order over all subflows, per second of the flow's life; "
-           "null: not Multipath TCP, or a further subflow",
+           "Multipath TCP: payload that the receiver got in order over all subflows, divided by the length of the "
+           "flow's life; null: not Multipath TCP, or not the first subflow",
            "mean goodput of the connection, all subflows", "goodput, all subflows"),
     Scalar("srtt_p50_us", US, _DELAYS,
-           "the sender's smoothed RTT, median by time (each sample holds until the next); one of the measured values",
+           "median by time of the sender's smoothed RTT, without interpolation; each sample holds until the next",
            "smoothed RTT, median by time", "smoothed RTT, median"),
-    Scalar("srtt_p99_us", US, _DELAYS, "the sender's smoothed RTT, 99th percentile by time; one of the measured values",
+    Scalar("srtt_p99_us", US, _DELAYS, "99th percentile by time of the sender's smoothed RTT, without interpolation",
            "smoothed RTT, 99th percentile by time", "smoothed RTT, 99th percentile"),
     Scalar("dsacks_pkts", PKTS, _ORDER, "duplicate SACKs that the sender received", "DSACKs received"),
-    Scalar("sender_retransmissions_pkts", PKTS, _PACKETS, "retransmissions, by the sender's socket",
+    Scalar("sender_retransmissions_pkts", PKTS, _PACKETS, "retransmissions that the sender's socket counted",
            overview="retransmissions"),
     Scalar("sender_timeouts", COUNT, _SENDER, "retransmission timeouts that the sender's socket counted",
     overview="timeouts"),
@@ -130,12 +129,12 @@ SOCKET: Section = (
     Scalar("sender_reordering_pkts", PKTS, _ORDER,
            "largest reordering metric of the sender's socket (it starts at net.ipv4.tcp_reordering)"),
     Scalar("delivered_ce_pkts", PKTS, _PACKETS,
-           "packets acknowledged with ECE; a receiver repeats ECE until the sender sends CWR, so there are far more "
-           "than marks",
+           "packets acknowledged with ECE. A receiver repeats ECE until the sender sends CWR, so they are far more "
+           "than the packets marked with CE",
            "acknowledged with ECE (many per mark, until the sender sends CWR)"),
     Scalar("cwnd_p50_pkts", PKTS, _SENDER, "congestion window, median by time", "congestion window, median by time"),
-    Scalar("rttvar_p50_us", US, _DELAYS, "the sender's RTT variation (mean deviation), median by time"),
-    Scalar("rto_p50_us", US, _DELAYS, "the sender's retransmission timeout, median by time"),
+    Scalar("rttvar_p50_us", US, _DELAYS, "median by time of the sender's RTT variation (mean deviation)"),
+    Scalar("rto_p50_us", US, _DELAYS, "median by time of the sender's retransmission timeout"),
 )
 
 # Probes are datagrams, so loss and delay are known for each packet.
@@ -147,7 +146,7 @@ ECHOES: Section = (
            "one-way delay, least"),
     Scalar("owd_p50_ns", NS, _DELAYS, "median one-way delay of the probes", "median one-way delay",
            "one-way delay, median"),
-    Scalar("owd_p99_ns", NS, _DELAYS, "99th percentile of the one-way delays of the probes; one of the measured values",
+    Scalar("owd_p99_ns", NS, _DELAYS, "99th percentile of the one-way delays of the probes, without interpolation",
            "99th percentile of the one-way delay"),
     Scalar("owd_max_ns", NS, _DELAYS, "largest one-way delay of the probes", "largest one-way delay",
            "one-way delay, largest"),
@@ -157,23 +156,24 @@ ECHOES: Section = (
 # packets.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
-           "number of the program flow to which the connection belongs; null: these are leowarp's own probes"),
+           "number of the program flow to which the connection belongs; null: the flow has leowarp's own probes"),
     Scalar("payload_mean_bps", BPS, _GOODPUT,
-           "payload that reached the destination during the flow's life, per second of it. The life is from the "
-           "connection's first packet to its last, or to the run's end; the run's last 50 ms and packets in flight are "
-           "left out",
+           "payload that reached the destination during the flow's life, divided by the length of this life. The life "
+           "is from the connection's first packet to its last, or to the run's end. The run's last 50 ms and packets "
+           "in flight do not count",
            "goodput", "goodput"),
-    Scalar("payload_back_mean_bps", BPS, _GOODPUT, "as goodput_mean_bps, but the payload that came back to the source",
+    Scalar("payload_back_mean_bps", BPS, _GOODPUT,
+           "as `payload_mean_bps`, but for the payload of the reverse direction",
            "goodput, back", "goodput, back"),
 )
 
 # The life of a flow is the time from its start to its end. Means over a flow's life are totals divided by the length of
 # the flow's life.
 LIFE: Section = (
-    Scalar("start_ns", NS_AS_S, _WHAT, "start of the flow, from the run's start: its first SYN or datagram"),
+    Scalar("start_ns", NS_AS_S, _WHAT, "time from the run's start to the flow's start (its first SYN or datagram)"),
     Scalar("stop_ns", NS_AS_S, _WHAT,
-           "end of the flow's life: its completion, its stop (for a program's connection: its last packet) or the "
-           "run's end, whichever came first"),
+           "time from the run's start to the end of the flow's life. The end is its completion, its stop (for a "
+           "program's connection: its last packet) or the run's end, whichever came first"),
 )
 
 # The agent observed the values in this section on the flow's sockets.
@@ -192,7 +192,7 @@ ENDING: Section = (
 # host, the scalars in `HOST` are null, because the counts cannot be attributed to one flow.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
-           "number of recoveries that the kernel of the sender's host began because it marked packets lost; null: "
+           "number of recoveries that the kernel of the sender's host began because it marked packets as lost; null: "
            "another TCP flow starts at that host"),
     Scalar("sender_undos", COUNT, _SENDER, "number of times that the kernel of the sender's host undid a reduction of "
     "the window; null: another TCP flow starts at that host"),
@@ -210,16 +210,16 @@ REORDERING: Section = (
            "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
            "reordered, of the packets received"),
     Scalar("reordered3_ratio", RATIO, _ORDER,
-           "share of the received first transmissions that came directly after three consecutive ones sent later (RFC "
-           "4737, 5.3)",
+           "share of the received first transmissions that arrived directly after three consecutive ones sent later "
+           "(RFC 4737, 5.3)",
            "3-reordered"),
     Scalar("mean_displacement_pkts", PKTS, _ORDER, "MD: mean of abs(displacement) over the reorder density (RFC 5236)",
            "mean displacement (MD)", "mean displacement"),
     Scalar("entropy_nats", NATS, _ORDER, "E_r: entropy of the reorder density, -sum RD ln RD (RFC 5236)",
            "entropy of the reorder density (E_r)", "reordering entropy"),
     Scalar("buffer_mean_pkts", PKTS, _ORDER,
-           "mean occupancy of a buffer that restores the order (RBD, RFC 5236); a lost packet fills the buffer to its "
-           "threshold, so losses also raise it", "mean occupancy of a buffer that restores the order"),
+           "mean occupancy of a buffer that restores the order (RBD, RFC 5236). A lost packet fills the buffer to its "
+           "threshold, so losses also raise the mean", "mean occupancy of a buffer that restores the order"),
     Scalar("reordering_extent_mean_pkts", PKTS, _ORDER,
            "mean extent of the reordered packets (RFC 4737, 4.2); null: no packet was reordered", "mean extent"),
     Scalar("reordering_extent_max_pkts", PKTS, _ORDER,
@@ -240,7 +240,7 @@ REORDERING: Section = (
     Scalar("reordering_free_run_mean_pkts", PKTS, _ORDER, "mean length of a reordering-free run (RFC 4737, 4.6)",
            "mean run without reordering"),
     Scalar("density_beyond_pkts", PKTS, _ORDER,
-           "packets displaced by more than `observe.reordering_threshold`, which RD counts as lost",
+           "packets displaced by more than `observe.reordering_threshold`, which the reorder density counts as lost",
            "displaced by more than the threshold of RD: lost to it"),
 )
 
@@ -254,17 +254,18 @@ CAUSES: Section = (
            overview="lost because a link went down"),
     Scalar("lost_no_route_pkts", PKTS, _PACKETS, "data packets lost because there was no route",
            overview="lost without a route"),
-    Scalar("lost_unknown_pkts", PKTS, _PACKETS, "data packets lost, place unknown",
+    Scalar("lost_unknown_pkts", PKTS, _PACKETS, "data packets lost at an unknown place",
            overview="lost, cause unknown"),
     Scalar("needed_retransmissions_pkts", PKTS, _PACKETS, "retransmissions that were not spurious",
            "needed retransmissions"),
-    Scalar("late_by_changes_pkts", PKTS, _CHANGES, "late data packets that route changes caused",
+    Scalar("late_by_changes_pkts", PKTS, _CHANGES, "data packets that were late because of route changes",
            "late because of a route change"),
-    Scalar("lost_by_changes_pkts", PKTS, _CHANGES, "lost data packets that route changes caused",
+    Scalar("lost_by_changes_pkts", PKTS, _CHANGES, "data packets that were lost because of route changes",
            "lost because of a route change"),
-    Scalar("needed_by_changes_pkts", PKTS, _CHANGES, "retransmissions of bytes that route changes lost",
+    Scalar("needed_by_changes_pkts", PKTS, _CHANGES, "retransmissions of bytes that were lost because of route changes",
            "needed, of bytes that a route change lost"),
-    Scalar("spurious_by_changes_pkts", PKTS, _CHANGES, "spurious retransmissions of bytes that route changes made late",
+    Scalar("spurious_by_changes_pkts", PKTS, _CHANGES,
+           "spurious retransmissions of bytes that were late because of route changes",
            "spurious, of bytes that a route change made late"),
 )
 
@@ -272,11 +273,11 @@ CAUSES: Section = (
 # per sample (RFC 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
-           "smallest round trip of a data packet: its one-way delay plus that of the first packet that left the "
-           "receiver after its arrival and arrived. It includes no waiting of the receiver, neither for a delayed ACK "
-           "nor for a hole in the sequence",
+           "smallest round trip of a data packet. The round trip is its one-way delay plus that of the first reverse "
+           "packet that left after its arrival and was not lost. It does not include the time that the receiver waits, "
+           "for a delayed ACK or for a missing segment",
            "round-trip time of packets, smallest", "RTT, least"),
-    Scalar("rtt_mean_ns", NS, _DELAYS, "mean of the round trips over data packets", "mean"),
+    Scalar("rtt_mean_ns", NS, _DELAYS, "mean of the data packets' round trips", "mean"),
     Scalar("rtt_p50_ns", NS, _DELAYS, "median of the data packets' round trips", "median", "RTT, median"),
     Scalar("rtt_p90_ns", NS, _DELAYS, "90th percentile of the data packets' round trips", "90th percentile"),
     Scalar("rtt_p99_ns", NS, _DELAYS, "99th percentile of the data packets' round trips", "99th percentile",
@@ -285,9 +286,9 @@ ROUND_TRIPS: Section = (
            "99.9th percentile"),
     Scalar("rtt_max_ns", NS, _DELAYS, "largest round trip of a data packet", "largest"),
     Scalar("rtt_error_ns", NS_AS_US, _DELAYS,
-           "largest possible error of a percentile of round trips; packets were counted in bins of at most 8.192 us "
-           "and 1/128 of the delay; null: a run of an older version, in which packets that were not stored are "
-           "included as means over 50 ms", "largest possible error of a percentile"),
+           "largest possible error of a percentile of round trips. Packets were counted in bins of at most 8.192 us "
+           "and 1/128 of the delay; null: a run of an older version, which counts packets that were not stored as "
+           "means over 50 ms", "largest possible error of a percentile"),
 )
 
 # One-way delays are exact, because both ends use the guest's only clock.
@@ -310,7 +311,7 @@ ONE_WAY: Section = (
 # Either a probe or its reply may be lost. The sender of a ping cannot distinguish the loss of a probe from the loss of
 # its reply.
 REPLIES: Section = (
-    Scalar("replies_pkts", PKTS, _PACKETS, "replies that arrived; null: probes are not answered"),
+    Scalar("replies_pkts", PKTS, _PACKETS, "replies that arrived; null: these probes have no replies"),
     Scalar("replies_lost_pkts", PKTS, _PACKETS,
            "probes without a reply, whichever direction lost it; probes in flight at the end count neither as lost nor "
            "as answered",
@@ -321,17 +322,17 @@ REPLIES: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS, "smallest round-trip time of a probe", "round-trip time of packets, smallest",
            "RTT, least"),
     Scalar("rtt_mean_ns", NS, _DELAYS, "mean round-trip time over the replies", "mean"),
-    Scalar("rtt_p50_ns", NS, _DELAYS, "median round-trip time of the replies; one of the measured values", "median",
+    Scalar("rtt_p50_ns", NS, _DELAYS, "median round-trip time of the replies, without interpolation", "median",
            "RTT, median"),
-    Scalar("rtt_p99_ns", NS, _DELAYS, "99th percentile of the round-trip times; one of the measured values",
+    Scalar("rtt_p99_ns", NS, _DELAYS, "99th percentile of the round-trip times, without interpolation",
            "99th percentile", "RTT, 99th percentile"),
-    Scalar("rtt_p999_ns", NS, _DELAYS, "99.9th percentile of the round-trip times; one of the measured values",
+    Scalar("rtt_p999_ns", NS, _DELAYS, "99.9th percentile of the round-trip times, without interpolation",
            "99.9th percentile"),
     Scalar("rtt_max_ns", NS, _DELAYS, "largest round-trip time of a probe", "largest"),
     Scalar("rtt_step_mean_ns", NS, _DELAYS,
            "mean of the absolute difference between the round trips of successive replies; lost probes between them "
            "are ignored", "mean step from reply to reply", "RTT, mean step from reply to reply"),
-    Scalar("loss_runs", COUNT, _PACKETS, "bursts of lost probes: consecutive probes without a reply",
+    Scalar("loss_runs", COUNT, _PACKETS, "number of bursts of lost probes: consecutive probes without a reply",
     "runs of lost probes"),
     Scalar("loss_run_mean_pkts", PKTS, _PACKETS, "mean length of the bursts of lost probes; null: no probe was lost"),
     Scalar("loss_run_max_pkts", PKTS, _PACKETS, "length of the longest burst of lost probes; null: no probe was lost",
@@ -343,16 +344,19 @@ REPLIES: Section = (
 # were lost within this time.
 NEAR_CHANGES: Section = (
     Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
-           "data packets lost within 1 s before or after a route change (for an access link: a reconfiguration), in "
-           "both directions", "data packets lost within 1 s of a change", "lost within 1 s of a change"),
-    Scalar("lost_queue_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes at a full queue",
+           "data packets lost within 1 s before or after a change of the path in either direction (for an access link: "
+           "a reconfiguration)", "data packets lost within 1 s of a change", "lost within 1 s of a change"),
+    Scalar("lost_queue_near_changes_pkts", PKTS, _CHANGES,
+           "data packets lost at a full queue within 1 s before or after a change",
            "data packets lost within 1 s of a change at full queues"),
-    Scalar("lost_loss_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes by a link's own loss"),
+    Scalar("lost_loss_near_changes_pkts", PKTS, _CHANGES,
+           "data packets lost by a link's own loss within 1 s before or after a change"),
     Scalar("lost_link_down_near_changes_pkts", PKTS, _CHANGES,
-           "data packets lost near changes because their link went down"),
-    Scalar("lost_no_route_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes because there was no "
-    "route"),
-    Scalar("lost_unknown_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes, place unknown"),
+           "data packets lost because their link went down, within 1 s before or after a change"),
+    Scalar("lost_no_route_near_changes_pkts", PKTS, _CHANGES,
+           "data packets lost because there was no route, within 1 s before or after a change"),
+    Scalar("lost_unknown_near_changes_pkts", PKTS, _CHANGES,
+           "data packets lost at an unknown place within 1 s before or after a change"),
 )
 
 _LOSSY_WORDS = ("reconfigurations with a loss (not at a queue) within 1 s", "with exactly one")
@@ -360,18 +364,21 @@ _LOSSY_WORDS = ("reconfigurations with a loss (not at a queue) within 1 s", "wit
 # Losses at a full queue are excluded, because a bulk flow fills its queue whether or not the path changes.
 CHANGES_WITH_LOSS: Section = (
     Scalar("changes_with_loss_ratio", RATIO, _CHANGES,
-           "share of the changes during the flow's life within 1 s of which it lost data packets, except at a full "
-           "queue", _LOSSY_WORDS[0]),
+           "share of the changes during the flow's life with losses of its data packets within 1 s before or after; "
+           "losses at a full queue do not count", _LOSSY_WORDS[0]),
     Scalar("changes_with_one_loss_ratio", RATIO, _CHANGES,
-           "share of the changes within 1 s of which the flow lost exactly one such packet", _LOSSY_WORDS[1]),
+           "share of the changes during the flow's life with exactly one lost data packet within 1 s before or after; "
+           "losses at a full queue do not count", _LOSSY_WORDS[1]),
 )
 
 CHANGES_WITH_LOST_PROBES: Section = (
     Scalar("changes_with_loss_ratio", RATIO, _CHANGES,
-           "share of the changes during the flow's life within 1 s of which probes were lost (pings: had no reply)",
+           "share of the changes during the flow's life with lost probes (pings: without reply) within 1 s before or "
+           "after",
            _LOSSY_WORDS[0]),
     Scalar("changes_with_one_loss_ratio", RATIO, _CHANGES,
-           "share of the changes within 1 s of which exactly one probe was lost", _LOSSY_WORDS[1]),
+           "share of the changes during the flow's life with exactly one lost probe within 1 s before or after",
+           _LOSSY_WORDS[1]),
 )
 
 _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
@@ -380,10 +387,10 @@ _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "9
 # the end of the examined time, the value is null instead of 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
-           "median over all changes of the time until goodput is again 90 % of the goodput in the second before; null: "
-           "too many changes had no recovery within 5 s",
+           "median over all changes of the time until goodput is again at 90 % of its mean in the second before the "
+           "change; null: too many changes had no recovery within 5 s",
            "goodput back at 90 %, median", "recovery from a change, median"),
-    Scalar("recovery_p90_ns", NS, _CHANGES, "90th percentile of the times whose median is recovery_p50_ns",
+    Scalar("recovery_p90_ns", NS, _CHANGES, "90th percentile of the times whose median is `recovery_p50_ns`",
            "90th percentile (a dash: longer than 5 s)"),
     Scalar("recovered_ratio", RATIO, _CHANGES,
            "share of the changes after which goodput came back within 5 s, or never fell",
@@ -391,56 +398,60 @@ RECOVERY: Section = (
     Scalar("goodput_dip_p50_ratio", RATIO, _CHANGES, "median over all changes of the depth of goodput's dip",
            "depth of the dip, median"),
     Scalar("spike_p50_ns", NS, _CHANGES,
-           "median over the changes of a difference of one-way delays: the largest of the data sent in the second "
-           "after the change, minus the mean of the second before", _SPIKE_WORDS[0], "spike at a change, median"),
-    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of the values whose median is spike_p50_ns", _SPIKE_WORDS[1]),
+           "median over the changes of the spike of the one-way delay. The spike is the largest delay of the data sent "
+           "in the second after the change, minus the mean of the second before",
+           _SPIKE_WORDS[0], "spike at a change, median"),
+    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of the values with median `spike_p50_ns`", _SPIKE_WORDS[1]),
 )
 
 SPIKES: Section = (
     Scalar("spike_p50_ns", NS, _CHANGES,
-           "median over the changes of a difference of round trips (for probes without replies: one-way delays): the "
-           "largest within 1 s, minus the median of the second before; null: fewer than 5 probes were sent in the "
-           "second before or in the second after each", _SPIKE_WORDS[0], "spike at a change, median"),
-    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of the values whose median is spike_p50_ns", _SPIKE_WORDS[1]),
+           "median over the changes of the spike of the round trip (for probes without replies: of the one-way delay). "
+           "The spike is the largest value within 1 s before or after the change, minus the median of the second "
+           "before; null: fewer than 5 probes in the second before or after each change",
+           _SPIKE_WORDS[0], "spike at a change, median"),
+    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of the values with median `spike_p50_ns`", _SPIKE_WORDS[1]),
 )
 
 # The receiver's actions (docs/concepts/delayed-acks.md) are counted from packets, whatever the value of
 # `tcp.delayed_ack`.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
-           "ACKs that the receiver sent, divided by the data segments that arrived since the previous ACK"),
+           "all ACKs that the receiver sent, divided by the data segments that they answered"),
     Scalar("ack_wait_p50_ns", NS, _ACKS,
-           "time that the first segment of those that an ACK answers waited for it, median over ACKs, rounded down to "
-           "0.1 ms"),
-    Scalar("ack_wait_p90_ns", NS, _ACKS, "90th percentile of the times whose median is ack_wait_p50_ns"),
-    Scalar("ack_wait_p99_ns", NS, _ACKS, "99th percentile of the times whose median is ack_wait_p50_ns"),
-    Scalar("ack_wait_max_ns", NS, _ACKS, "longest time that such a segment waited for its ACK"),
-    Scalar("ack_waits_long_ratio", RATIO, _ACKS, "share of the ACKs for which the first segment waited 10 ms or more"),
+           "median over ACKs of the time from the arrival of the first segment that an ACK answers to the ACK, rounded "
+           "down to 0.1 ms. An ACK answers the segments that arrived since the previous ACK"),
+    Scalar("ack_wait_p90_ns", NS, _ACKS, "90th percentile of the times whose median is `ack_wait_p50_ns`"),
+    Scalar("ack_wait_p99_ns", NS, _ACKS, "99th percentile of the times whose median is `ack_wait_p50_ns`"),
+    Scalar("ack_wait_max_ns", NS, _ACKS, "longest of the times whose median is `ack_wait_p50_ns`"),
+    Scalar("ack_waits_long_ratio", RATIO, _ACKS,
+           "of the ACKs that answer segments, share whose first segment waited 10 ms or more"),
     Scalar("duplicate_acks_pkts", PKTS, _ACKS,
-           "duplicate ACKs that reached the sender, counted from the packets that passed its host (RFC 5681, 2, but an "
-           "ACK with a smaller window also counts as duplicate)"),
-    Scalar("duplicate_acks_ratio", RATIO, _ACKS, "duplicate_acks_pkts over the data packets sent"),
+           "duplicate ACKs that reached the sender, counted from the packets that passed its host (RFC 5681, 2). An "
+           "ACK with a smaller window also counts as a duplicate"),
+    Scalar("duplicate_acks_ratio", RATIO, _ACKS, "`duplicate_acks_pkts` divided by the data packets sent"),
     Scalar("spurious_retransmissions_ratio", RATIO, _PACKETS,
-           "spurious_retransmissions_pkts divided by the data packets sent; packets without payload do not count"),
+           "`spurious_retransmissions_pkts` divided by the data packets sent; packets without payload do not count"),
     Scalar("timeouts", COUNT, _SENDER,
            "retransmission timeouts of the sender's host (`TcpExt.TCPTimeouts`); null: another TCP flow starts at that "
            "host"),
     Scalar("timeout_retransmissions_pkts", PKTS, _PACKETS,
-           "packets that the retransmission timer sent, and those of the slow start after each timeout (TCPTimeouts - "
-           "TCPSynRetrans + TCPSlowStartRetrans); null as `timeouts`"),
-    Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
+           "packets that the retransmission timer sent, and retransmissions of the slow start after each timeout "
+           "(TCPTimeouts - TCPSynRetrans + TCPSlowStartRetrans); null: another TCP flow starts at that host"),
+    Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS,
+           "`timeout_retransmissions_pkts` divided by the data packets sent"),
 )
 
 # A share covers only the time in which all flows live, so that a flow that starts late does not seem to get an unfair
 # share.
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
-           "the flow's share of the goodput of the flow and its competitors, while all of them competed. Two TCP flows "
+           "the flow's share of the goodput of itself and its competitors, while all of them competed. Two TCP flows "
            "compete while both live and their data pass the same direction of a link with a rate. They are competitors "
            "if they compete for 1 s and for a tenth of the longer life. Connections with less than 1 % of the payload "
            "of their program's largest one have no competitors",
            "share of the goodput of competing flows", "share of the flows' goodput"),
-    Scalar("share_reason", TEXT, _GOODPUT, "reason why there is no share_ratio; null: there is one, or there is no "
+    Scalar("share_reason", TEXT, _GOODPUT, "reason why there is no `share_ratio`; null: there is one, or there is no "
     "other TCP flow",
            "no share, because"),
 )
@@ -448,15 +459,16 @@ SHARE: Section = (
 # The capacity includes only the payload of full segments, not headers. A flow can thus reach a ratio of 1.
 CAPACITY: Section = (
     Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
-           "payload that the path could have carried during the flow's life, in full segments: the integral of the "
-           "narrowest link's rate, minus headers; 0 while there is no path; null: no link has a rate"),
+           "payload in full segments that the path could have carried during the flow's life. It is the mean over time "
+           "of the rate of the path's slowest link, minus headers; times without a path count as 0; null: no link has "
+           "a rate"),
     Scalar("capacity_used_ratio", RATIO, _GOODPUT,
-           "goodput_mean_bps over path_capacity_mean_bps; flows that share the path share it",
+           "`goodput_mean_bps` divided by `path_capacity_mean_bps`; flows on the same path share this capacity",
            overview="  of the path's capacity"),
     Scalar("below_capacity_ratio", RATIO, _GOODPUT,
-           "share of the whole seconds of the flow's life in which its goodput in order was below 90 % of the path's "
-           "capacity in that second (see path_capacity_mean_bps). A second with a path change has both capacities in "
-           "proportion to their time; a second without any path does not count; null: no link has a rate",
+           "share of the whole seconds of the flow's life in which its in-order goodput was below 90 % of the path's "
+           "capacity (see `path_capacity_mean_bps`). In a second with a path change, both capacities count in "
+           "proportion to their time. A second without any path does not count; null: no link has a rate",
            "time below 90 % of the path's capacity"),
 )
 

@@ -224,37 +224,49 @@ def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[i
 _MAXIMA = ("queue_max_pkts", "queue_max_pkts_at_ns", "queue_max_bytes", "queue_max_bytes_at_ns")
 
 LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
-    "direction": ("int64", None, "number of the direction"),
+    "direction": ("int64", None, "number of the direction of the link"),
     "a": ("object", None, "node that sends"),
     "b": ("object", None, "node that receives"),
     "kind": ("object", None, "isl, gsl or wire"),
     "queue": ("object", None, "kind of queue: fifo, codel, fq_codel, pie, fq_pie, cake or red"),
-    "ecn": ("bool", None, "whether it marks packets"),
+    "ecn": ("bool", None, "whether the queue marks packets (ECN)"),
     "offered_pkts": ("Int64", "pkts", "packets handed to the link; null: netem does not report them"),
-    "delivered_pkts": ("Int64", "pkts", "packets that left the link"),
+    "delivered_pkts": ("Int64", "pkts", "packets that arrived at the other end of the link"),
     "delivered_bytes": ("Int64", "bytes", "bytes of these packets, as the kernel counts them"),
     "held_pkts": ("Int64", "pkts", "packets in the queue or in flight at the end"),
     "dropped_queue_pkts": ("Int64", "pkts", "packets dropped because the queue was full"),
     "dropped_loss_pkts": ("Int64", "pkts", "packets dropped by the link's loss ratio"),
     "dropped_down_pkts": ("Int64", "pkts", "packets lost when the link went down"),
-    "utilisation_ratio": ("Float64", None, "delivered bits divided by (rate x time up); null: no limit of the rate"),
+    "utilisation_ratio": ("Float64", None, "delivered bits divided by (rate x time up); null: no rate limit"),
     "up_ns": ("Int64", "ns", "time during which the link was up"),
-    "on_path_ns": ("Int64", "ns", "time for which a flow's path led over it; null: the run has no routes"),
+    "on_path_ns": (
+        "Int64",
+        "ns",
+        "time during which a path between stations with a flow led over the direction; null: the run has no routes",
+    ),
     "use_on_path_ratio": (
         "Float64",
         None,
-        "delivered bits divided by (rate x time on a path); above 1 if the link still delivers packets after it has "
-        "left the path; null: no limit of the rate, or never on a path",
+        "delivered bits divided by (rate x `on_path_ns`); can exceed 1, because a link still delivers packets after a "
+        "path has left it; null: no rate limit, or never on a path",
     ),
     "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once in the run, exact; null: netem"),
     "queue_max_pkts_at_ns": (
         "Int64",
         "ns",
-        "first time at which that many waited; null: nothing ever waited, netem, or an older run",
+        "first time at which `queue_max_pkts` waited; null: no packet ever waited, netem, or an older run",
     ),
-    "queue_max_bytes": ("Int64", "bytes", "most bytes that waited at once, exact, with the link's overhead"),
-    "queue_max_bytes_at_ns": ("Int64", "ns", "first time at which that many waited; null as for packets"),
-    "queue_mean_pkts": ("Float64", "pkts", "mean over time of the waiting packets, from samples"),
-    "queue_p99_pkts": ("Float64", "pkts", "99th percentile over time of the waiting packets, from samples"),
+    "queue_max_bytes": (
+        "Int64",
+        "bytes",
+        "most bytes that waited at once in the run, exact, with the link's overhead; null: netem, or an older run",
+    ),
+    "queue_max_bytes_at_ns": (
+        "Int64",
+        "ns",
+        "first time at which `queue_max_bytes` waited; null: no packet ever waited, netem, or an older run",
+    ),
+    "queue_mean_pkts": ("Float64", "pkts", "mean over time of the number of waiting packets, from samples"),
+    "queue_p99_pkts": ("Float64", "pkts", "99th percentile over time of the number of waiting packets, from samples"),
 }
 """The columns of the link table, each with its type, unit and meaning."""

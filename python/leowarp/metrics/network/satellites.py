@@ -58,24 +58,36 @@ def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
 
 
 SATELLITE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
-    "satellite": ("object", None, "node that sends"),
-    "directions": ("int64", None, "links of the satellite that were offered a packet"),
+    "satellite": ("object", None, "name of the satellite"),
+    "directions": ("int64", None, "number of links over which the satellite sends, and that were offered a packet"),
     "offered_pkts": ("Int64", "pkts", "packets handed to these links; null: netem does not report them"),
-    "delivered_pkts": ("Int64", "pkts", "packets that left these links"),
+    "delivered_pkts": ("Int64", "pkts", "packets that arrived at the other ends of these links"),
     "delivered_bytes": ("Int64", "bytes", "bytes of these packets, as the kernel counts them"),
     "dropped_queue_pkts": ("Int64", "pkts", "packets dropped because a queue was full"),
     "dropped_loss_pkts": ("Int64", "pkts", "packets dropped by the links' loss ratio"),
     "dropped_down_pkts": ("Int64", "pkts", "packets lost when a link went down"),
-    "on_path_ns": ("Int64", "ns", "time for which a flow's path led over it; null: the run has no routes"),
-    "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once at one of its links, exact"),
+    "on_path_ns": (
+        "Int64",
+        "ns",
+        "time during which a path between stations with a flow led over these links; null: the run has no routes",
+    ),
+    "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once at one of these links, exact; null: netem"),
     "queue_max_pkts_at_ns": (
         "Int64",
         "ns",
-        "first time at which that many waited; null: nothing ever waited, netem, or an older run",
+        "first time at which `queue_max_pkts` waited; null: no packet ever waited, netem, or an older run",
     ),
-    "queue_max_pkts_to": ("object", None, "node to which this link leads"),
-    "queue_max_bytes": ("Int64", "bytes", "most bytes that waited at once at one of its links, exact"),
-    "queue_max_bytes_at_ns": ("Int64", "ns", "first time at which that many waited; null as for packets"),
-    "queue_max_bytes_to": ("object", None, "node to which this link leads"),
+    "queue_max_pkts_to": ("object", None, "other end of the link with `queue_max_pkts`; null: no packet ever waited"),
+    "queue_max_bytes": (
+        "Int64",
+        "bytes",
+        "most bytes that waited at once at one of these links; null: netem, or older run",
+    ),
+    "queue_max_bytes_at_ns": (
+        "Int64",
+        "ns",
+        "first time at which `queue_max_bytes` waited; null: no packet ever waited, netem, or an older run",
+    ),
+    "queue_max_bytes_to": ("object", None, "other end of the link with `queue_max_bytes`; null: no packet ever waited"),
 }
 """The columns of the table of satellites, each with its type, unit and meaning."""

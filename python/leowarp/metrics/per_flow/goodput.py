@@ -20,9 +20,9 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.metrics.per_flow.round_trips import BIN_NS
 
 GOODPUT_SERIES = {
-    "in_order": "bytes that the receiver got in order (a hole stops it, its filling is a burst)",
+    "in_order": "bytes that the receiver got in order; they stop at a missing segment, and its arrival gives a burst",
     "acked": "bytes cumulatively acknowledged at the sender",
-    "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
+    "sacked": "bytes acknowledged cumulatively or selectively at the sender; they do not stop at a missing segment",
 }
 """The three definitions of goodput. Around route changes, the three goodputs of a flow differ. The name of each number
 therefore says which definition it uses."""

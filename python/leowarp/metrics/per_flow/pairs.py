@@ -46,12 +46,12 @@ def _sum(flows: Sequence[dict[str, Any]], name: str) -> Any:
 PAIR_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "source": ("object", None, "station that sends"),
     "destination": ("object", None, "station that receives"),
-    "flows": ("int64", None, "TCP flows from source to destination"),
-    "goodput_mean_bps": ("Float64", "bit/s", "payload of the flows over the time for which one lived"),
-    "rtt_p50_ns": ("Float64", "ns", "median over the flows of their `rtt_p50_ns`; null: not measured"),
+    "flows": ("int64", None, "number of TCP flows from source to destination"),
+    "goodput_mean_bps": ("Float64", "bit/s", "payload of the flows, divided by the time in which at least one lived"),
+    "rtt_p50_ns": ("Float64", "ns", "median of the flows' scalars `rtt_p50_ns`; null: not measured for every flow"),
     "sent_pkts": ("Int64", "pkts", "data packets sent, retransmissions included; null: packets were not counted"),
     "lost_pkts": ("Int64", "pkts", "of these, lost"),
-    "lost_ratio": ("Float64", "", "`lost_pkts` divided by `sent_pkts`"),
-    "retransmissions_pkts": ("Int64", "pkts", "retransmissions"),
+    "lost_ratio": ("Float64", "", "`lost_pkts` divided by `sent_pkts`; null: no packet was sent, or not counted"),
+    "retransmissions_pkts": ("Int64", "pkts", "retransmissions among the sent packets"),
 }
 """The columns of the table of pairs, each with its type, unit and meaning."""

@@ -228,19 +228,19 @@ def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 _SCOPE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "flow": ("int64", None, "flow number"),
-    "scope": ("object", None, "scope: run, window (of sending time), or change (the time around a change of the path)"),
+    "scope": ("object", None, "run, window (of sending time), or change (the time around a change of the path)"),
     "number": ("int64", None, "number of the window or the change, from 0; 0 for the run"),
 }
 
 REORDERING_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     **_SCOPE_COLUMNS,
-    "t_ns": ("int64", "ns", "first sending time of the sequence"),
-    "end_ns": ("int64", "ns", "end of the sequence (exclusive)"),
-    "change_ns": ("Int64", "ns", "instant of the change; null: a run or window"),
+    "t_ns": ("int64", "ns", "first sending time of the scope"),
+    "end_ns": ("int64", "ns", "end of the scope (exclusive)"),
+    "change_ns": ("Int64", "ns", "instant of the change; null: the scope is a run or window"),
     "sent_pkts": ("Int64", "pkts", "first transmissions sent"),
     "received_pkts": ("Int64", "pkts", "of these, arrived, each counted once"),
-    "lost_pkts": ("Int64", "pkts", "of these, never arrived"),
-    "reordered_pkts": ("Int64", "pkts", "those that arrived after a later one (RFC 4737, 3.3)"),
+    "lost_pkts": ("Int64", "pkts", "first transmissions that never arrived"),
+    "reordered_pkts": ("Int64", "pkts", "received packets that arrived after one sent later (RFC 4737, 3.3)"),
     "reordered_ratio": ("Float64", None, "share of the received packets that were reordered (RFC 4737, 4.1)"),
     "extent_mean_pkts": ("Float64", "pkts", "mean reordering extent (RFC 4737, 4.2); null: no packet was reordered"),
     "extent_max_pkts": ("Int64", "pkts", "largest reordering extent; null: no packet was reordered"),
@@ -252,13 +252,13 @@ REORDERING_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "gap_mean_pkts": ("Float64", "pkts", "mean gap between discontinuities (RFC 4737, 4.5); null: fewer than two"),
     "gap_mean_ns": ("Float64", "ns", "mean gap between discontinuities, in arrival time; null: fewer than two"),
     "runs": ("Int64", None, "reordering-free runs (RFC 4737, 4.6)"),
-    "run_mean_pkts": ("Float64", "pkts", "mean length of a reordering-free run; null: no such run"),
-    "run_variability_ratio": ("Float64", None, "variability of their lengths, (q/a)/(a/x); null: no such run"),
-    "reordered3_pkts": ("Int64", "pkts", "those that arrived directly after three later ones (RFC 4737, 5.3)"),
+    "run_mean_pkts": ("Float64", "pkts", "mean length of a reordering-free run (a/x); null: no run"),
+    "run_variability_ratio": ("Float64", None, "variability of the lengths of these runs, (q/a)/(a/x); null: no run"),
+    "reordered3_pkts": ("Int64", "pkts", "received packets that came right after three sent later (RFC 4737, 5.3)"),
     "reordered3_ratio": ("Float64", None, "share of the received packets that were 3-reordered"),
     "density_pkts": ("Int64", "pkts", "packets that the reorder density counts (N' of RFC 5236)"),
-    "density_beyond_pkts": ("Int64", "pkts", "arrivals beyond its threshold, which it counts as lost"),
-    "mean_displacement_pkts": ("Float64", "pkts", "mean of abs(displacement) over it; null: no packet was counted"),
+    "density_beyond_pkts": ("Int64", "pkts", "arrivals beyond the density's threshold, which it counts as lost"),
+    "mean_displacement_pkts": ("Float64", "pkts", "mean abs(displacement) of the density; null: no packet was counted"),
     "entropy_nats": ("Float64", "nat", "entropy of the reorder density, -sum RD ln RD; null: no packet was counted"),
     "buffer_mean_pkts": ("Float64", "pkts", "mean buffer occupancy (RFC 5236, 5); null: no packet was counted"),
 }
@@ -269,12 +269,10 @@ DENSITY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "t_ns": REORDERING_COLUMNS["t_ns"],
     "change_ns": REORDERING_COLUMNS["change_ns"],
     "kind": ("object", None, "density (RD), buffer_density (RBD), n_reordering, or extent"),
-    "index": ("int64", None, "displacement (positive if late), packets in the buffer, n, or extent in packets"),
-    "pkts": ("int64", "pkts",
-        "packets of this index; n_reordering is cumulative: all n-reordered packets",
-    ),
+    "index": ("int64", None, "place of the bar: displacement (positive if late), occupancy or extent in packets, or n"),
+    "pkts": ("int64", "pkts", "packets of this index; for n_reordering (cumulative), all n-reordered packets"),
     "share_ratio": ("Float64", None,
-        "share of the packets that the density counts; n_reordering: of the received packets; extent: of the reordered "
-        "packets"),
+        "share of the packets that the density counts (n_reordering: of the received packets; extent: of the reordered "
+        "packets)"),
 }  # fmt: skip
 """The columns of the histograms, each with its type, unit and meaning."""

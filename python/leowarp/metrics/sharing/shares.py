@@ -238,11 +238,13 @@ def least_index(series: pd.DataFrame) -> pd.DataFrame:
     return series.groupby("t_ns", as_index=False)["jain_index"].min()
 
 
-LEAST_INDEX = "Jain's index over the TCP flows that compete in the second; of several groups the least"
+LEAST_INDEX = "Jain's index over the TCP flows that compete in the second from t_ns on; of several groups, the smallest"
 
 SERIES_NUMBERS = {
-    "goodput_bps": "in order at the receiver, from t_ns on for 1 s",
-    "share_ratio": "part of the goodput of the flow and its competitors that run through the second",
-    "jain_index": "Jain's index over the flow and its competitors that run through the second",
+    "goodput_bps": "goodput in order at the receiver, in the second from t_ns on",
+    "share_ratio": "the flow's share of the goodput of itself and its competitors, in the second from t_ns on; only "
+    "competitors that live for the whole second count",
+    "jain_index": "Jain's index over the flow and its competitors, in the second from t_ns on; only competitors that "
+    "live for the whole second count",
 }
 """The columns of `share_series` with their meaning."""

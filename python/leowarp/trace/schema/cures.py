@@ -18,33 +18,33 @@ _ENTRY_CHANGE = (
 SWITCHES = TableSchema(
     "switches",
     "Switch",
-    "Actions of `[cures]` at route changes: one row per switch of a node's entry to another link while packets for the "
-    "host waited or were in flight on the old link, or may have been. With `duplicate`, one row per switch. Only with "
-    "`move_queue`, `hold` or `duplicate`.",
+    "Actions of `[cures]` at route changes. One row per change of a forwarding entry, if packets waited or were in "
+    "flight on the old link, or may have been. With `duplicate`, every change has a row. Only with `move_queue`, "
+    "`hold` or `duplicate`.",
     (
         *_ENTRY_CHANGE,
         Column(
             "moved_pkts", U64, PKTS,
             "packets that waited at the old link and moved to the new one; only the new link counts them as offered",
         ),
-        Column("moved_bytes", U64, BYTES, "the same in bytes, with the link's overhead"),
-        Column("hold_ns", I64, NS, "hold of a packet that arrives at the switch; null: packets are not held"),
+        Column("moved_bytes", U64, BYTES, "bytes of the moved packets, with the link's overhead"),
+        Column("hold_ns", I64, NS, "planned hold of a packet that arrives at `t_ns`; null: no packets are held"),
         Column("held_back_pkts", U64, PKTS, "packets that were held before they were queued at the new link"),
-        Column("held_back_bytes", U64, BYTES, "the same in bytes, with the link's overhead"),
-        Column("held_back_max_bytes", U64, BYTES, "most of these bytes at once"),
+        Column("held_back_bytes", U64, BYTES, "bytes of the held packets, with the link's overhead"),
+        Column("held_back_max_bytes", U64, BYTES, "most bytes held at once"),
         Column("held_back_longest_ns", I64, NS, "longest hold of a packet; null: no packet was held"),
         Column("full_pkts", U64, PKTS, "packets that arrived when the hold buffer was full (`cures.hold_full`)"),
         Column(
             "copied_pkts", U64, PKTS,
-            "packets of the new link that were also sent over the old one; null: `cures.duplicate` is off, or did not "
-            "act at this switch",
+            "packets sent over the new link and copied to the old one; null: `cures.duplicate` is off, or `refused` is "
+            "not null",
         ),
-        Column("copied_bytes", U64, BYTES, "bytes of these copies, with the link's overhead"),
+        Column("copied_bytes", U64, BYTES, "bytes of the copies, with the link's overhead"),
         Column(
             "refused", U8, "",
-            "reason why no copies were sent: 1 the old link no longer leads to the host, 2 it leads back to this node; "
-            "with `move_queue` and without `hold`, 4: packets in flight on the old link may arrive after packets of "
-            "the new link; null: no such reason", words=REFUSALS,
+            "reason why no copies were sent: 1 the old link no longer leads to the host, 2 it leads back to this node. "
+            "With `move_queue` and without `hold`: 4 packets in flight on the old link may arrive after packets of the "
+            "new link; null: none of these", words=REFUSALS,
         ),
     ),
 )  # fmt: skip
@@ -52,29 +52,27 @@ SWITCHES = TableSchema(
 MERGES = TableSchema(
     "merges",
     "Merge",
-    "Actions of `cures.end_marker` at route changes: one row per switch of a node's entry to another link, with the "
-    "node where the old and the new path meet. Only with `end_marker`.",
+    "Actions of `cures.end_marker` at route changes. One row per change of a node's forwarding entry to another link, "
+    "with the node where the old and the new path meet. Only with `end_marker`.",
     (
         *_ENTRY_CHANGE,
         Column(
             "refused", U8, "",
-            "reason why there is no marker: 1 the old link no longer leads to the host, 2 it leads back to this node, "
+            "reason why there is no marker: 1 the old link no longer leads to the host, 2 it leads back to this node; "
             "3 the paths meet behind a link without delay and rate; null: there is a marker", words=REFUSALS,
         ),
-        Column("marker", U31, "",
-            "number of the marker, from 1; without a marker, this and all later columns are null",
-        ),
+        Column("marker", U31, "", "number of the marker, from 1; null: no marker (all later columns are then null)"),
         Column("old_direction", U31, "", "direction over which the old path enters the node where the paths meet"),
         Column("new_direction", U31, "", "direction over which the new path enters this node"),
-        Column("marker_ns", I64, NS, "time at which the marker arrived there; null: it did not arrive"),
+        Column("marker_ns", I64, NS, "time at which the marker arrived at this node; null: it did not arrive"),
         Column(
             "ended_ns", I64, NS,
-            "time from which no packet waits for the marker: it arrived, or a packet had waited "
-            "`cures.end_marker_wait`; null: never",
+            "end of the wait for the marker: it arrived, or a packet had waited `cures.end_marker_wait`; null: no end "
+            "of the wait",
         ),
         Column("waited_pkts", U64, PKTS, "packets that arrived over the new path and waited"),
-        Column("waited_bytes", U64, BYTES, "the same in bytes, with the link's overhead"),
-        Column("waiting_max_bytes", U64, BYTES, "most of these bytes at once"),
+        Column("waited_bytes", U64, BYTES, "bytes of these packets, with the link's overhead"),
+        Column("waiting_max_bytes", U64, BYTES, "most bytes that waited at once"),
         Column("longest_ns", I64, NS, "longest wait of a packet; null: no packet waited"),
         Column("full_pkts", U64, PKTS, "packets that arrived when the buffer was full (`cures.hold_full`)"),
     ),
@@ -83,7 +81,7 @@ MERGES = TableSchema(
 NOTICES = TableSchema(
     "notices",
     "Notice",
-    "Notices of route changes to hosts (`cures.notify`), in the order of sending. Only with `notify`.",
+    "Notices that tell hosts about route changes (`cures.notify`), in the order of their numbers. Only with `notify`.",
     (
         key("t_ns", I64, NS, "time at which the forwarding entry of the sending node changes"),
         key("number", U31, "", "number of the notice in its packet (design/cures.md), from 1"),
@@ -92,19 +90,17 @@ NOTICES = TableSchema(
             "direction over which that node sends after the change, numbered as in `links`; if the notice left before "
             "the change, the direction before it",
         ),
-        host("told_host", "number of the host that gets the notice; the table's metadata `hosts` has the names"),
-        host("destination_host", "number of the host to which the path of its packets changes"),
-        Column("is_false", BOOL, "", "false notice: there is no such change (`cures.notify_false_interval`)"),
-        Column("is_lost", BOOL, "", "not sent (`cures.notify_loss`); losses of notices on links do not count"),
-        Column("sent_ns", I64, NS,
-            "time at which it left the node; null: not sent, because it was lost, too late, or had no route",
-        ),
+        host("told_host", "number of the host to which the notice goes; the table's metadata `hosts` has the names"),
+        host("destination_host", "number of the host at the end of the changed path, which starts at `told_host`"),
+        Column("is_false", BOOL, "", "whether the notice is false: no path changes (`cures.notify_false_interval`)"),
+        Column("is_lost", BOOL, "", "whether `cures.notify_loss` prevented its sending; losses on links do not count"),
+        Column("sent_ns", I64, NS, "time at which it left the node; null: not sent (`is_lost`, too late, or no route)"),
         Column("old_delay_ns", I64, NS, "delay of the old path from host to host: the sum of its links' delays"),
         Column("new_delay_ns", I64, NS, "delay of the new path"),
         Column(
             "wait_ns", I64, NS,
-            "time after the notice's arrival during which the host shall declare no losses: until the ACK of the last "
-            "packet on the old path can be back; 0: no packet is overtaken",
+            "time after the notice's arrival in which the host should declare no losses. At its end, the ACK of the "
+            "last packet on the old path can be back; 0: no packet is overtaken",
         ),
     ),
 )  # fmt: skip
@@ -122,32 +118,32 @@ NODETOTALS = TableSchema(
             nullable=False,
             names="nodes",
         ),
-        Column("held_pkts", U64, PKTS, "packets that the node held at the end, before or behind its links"),
-        Column("held_bytes", U64, BYTES, "the same in bytes, with the link's overhead"),
-        Column("held_max_bytes", U64, BYTES, "most bytes held at once, over all of its links"),
-        Column("held_max_at_ns", I64, NS, "first time at which that many were held; null: no packet was held"),
+        Column("held_pkts", U64, PKTS, "packets that the node held at the end, before sending or after arrival"),
+        Column("held_bytes", U64, BYTES, "bytes of these packets, with the link's overhead"),
+        Column("held_max_bytes", U64, BYTES, "most bytes that the node held at once, over all of its links"),
+        Column("held_max_at_ns", I64, NS, "first time at which it held `held_max_bytes`; null: no packet was held"),
         Column("signals_pkts", U64, PKTS, "packets of its own that the node sent: end markers and notices"),
-        Column("signals_bytes", U64, BYTES, "bytes of these packets, as Ethernet frames without a link's overhead"),
+        Column("signals_bytes", U64, BYTES, "bytes of `signals_pkts`, as Ethernet frames without a link's overhead"),
     ),
 )
 
 ORDERS = TableSchema(
     "orders",
     "Order",
-    "One row per stream of a host whose packets were numbered at one station and put in order at another, or whose "
-    "second copies were discarded there. Only with `cures.resequence` or `duplicate`.",
+    "One row per stream of packets that one station numbered and another put in order, or whose second copies it "
+    "discarded. Only with `cures.resequence` or `duplicate`.",
     (
         host("source_host", "number of the host that sends; the table's metadata `hosts` has the names"),
         host("destination_host", "number of the destination host"),
-        Column("protocol", U8, "", "IP protocol of the flow; null: the stream has all packets between the two hosts"),
-        Column("source_port", U31, "", "source port of the flow; 0: no ports; null: `protocol` is null"),
+        Column("protocol", U8, "", "IP protocol of the flow; null: all packets from source to destination"),
+        Column("source_port", U31, "", "source port of the flow; 0: protocol without ports; null: `protocol` is null"),
         Column("destination_port", U31, "", "destination port of the flow; 0 or null as for `source_port`"),
         Column("numbered_pkts", U64, PKTS, "packets that were numbered: all that the first link's queue accepted"),
         Column("waited_pkts", U64, PKTS, "packets that arrived before their turn, and waited"),
         Column("waiting_max_bytes", U64, BYTES, "most bytes that waited at once, with the last link's overhead"),
         Column("longest_ns", I64, NS, "longest wait of a packet; null: no packet waited"),
-        Column("given_up_pkts", U64, PKTS, "packets still missing when a later one had waited the full time"),
-        Column("late_pkts", U64, PKTS, "packets that arrived after that; they passed at once, out of order"),
+        Column("given_up_pkts", U64, PKTS, "packets that were missing when a later packet had waited the full time"),
+        Column("late_pkts", U64, PKTS, "packets that arrived after they were given up, and passed out of order"),
         Column("eliminated_pkts", U64, PKTS, "second copies that were discarded; null: `cures.duplicate` is off"),
     ),
 )

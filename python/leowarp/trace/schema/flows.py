@@ -15,7 +15,7 @@ FLOWS = TableSchema(
         Column("completion_ns", I64, NS,
             "time from the start to the last byte; null: the flow had no size, or did not finish",
         ),
-        Column("bytes", U64, BYTES, "bytes that the receiver got in order"),
+        Column("bytes", U64, BYTES, "payload bytes that arrived at the receiver; each byte counts once"),
         Column(
             "connection_bytes", U64, BYTES,
             "Multipath TCP: payload that the receiver got in order over all subflows; null: another kind of flow, or a "
@@ -31,7 +31,7 @@ FLOWS = TableSchema(
             "smallest round trip of a data packet, as in `delays`; null: no round trip is known",
         ),
         Column("rtt_max_ns", I64, NS, "largest round trip of a data packet; null: no round trip is known"),
-        Column("rtt_sum_ns", I64, NS, "sum of the round trips; null: no round trip is known"),
+        Column("rtt_sum_ns", I64, NS, "sum of the data packets' round trips; null: no round trip is known"),
     ),
 )  # fmt: skip
 

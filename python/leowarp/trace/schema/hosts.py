@@ -36,7 +36,7 @@ TCP_STATES = {
 SOCKETS = TableSchema(
     "sockets",
     "Socket",
-    "TCP_INFO of each flow's sender, and values of its receiver, at every `observe.sockets`.",
+    "TCP_INFO of each flow's sender, and some values of its receiver's TCP_INFO, at every `observe.sockets`.",
     (
         T_NS,
         FLOW,
@@ -53,12 +53,12 @@ SOCKETS = TableSchema(
         Column("srtt_us", U32, "us", "smoothed round-trip time"),
         Column("rttvar_us", U32, "us", "round-trip time variation"),
         Column(
-            "min_rtt_us", U32, "us", "smallest round-trip time in the kernel's window; null before the first sample"
+            "min_rtt_us", U32, "us", "smallest round-trip time within the kernel's time window; null: not yet measured"
         ),
         Column("rto_us", U32, "us", "retransmission timeout"),
         Column("pacing_bps", U64, "bit/s", "pacing rate; null: not limited"),
         Column("delivery_rate_bps", U64, "bit/s", "most recent delivery rate sample of the kernel"),
-        Column("delivery_rate_app_limited", BOOL, "", "whether that sample was limited by the application"),
+        Column("delivery_rate_app_limited", BOOL, "", "whether the application limited `delivery_rate_bps`"),
         Column("bytes_acked", U64, BYTES, "bytes cumulatively acknowledged"),
         Column("bytes_sent", U64, BYTES, "payload bytes sent, retransmissions included"),
         Column("bytes_retrans", U64, BYTES, "payload bytes retransmitted"),
@@ -71,7 +71,7 @@ SOCKETS = TableSchema(
         Column("dsack_pkts", U32, PKTS, "duplicate SACKs received so far"),
         Column("reordering_pkts", U32, PKTS, "the sender's reordering metric (starts at net.ipv4.tcp_reordering)"),
         Column("reord_seen", U32, "", "reordering events that the sender has seen so far"),
-        Column("delivered_pkts", U32, PKTS, "segments delivered so far, by the sender's SACK scoreboard"),
+        Column("delivered_pkts", U32, PKTS, "segments delivered so far, according to the sender's SACK scoreboard"),
         Column("delivered_ce_pkts", U32, PKTS, "delivered segments that were acknowledged with ECE"),
         Column("rcv_ooopack_pkts", U32, PKTS, "segments that arrived out of order at the receiver so far"),
         Column("snd_mss_bytes", U32, BYTES, "sender's maximum segment size"),
@@ -80,15 +80,15 @@ SOCKETS = TableSchema(
         Column("sndbuf_limited_us", U64, "us", "part of the busy time limited by the send buffer"),
         Column("notsent_bytes", U32, BYTES, "bytes in the send buffer that are not yet sent"),
         Column("bbr_bw_bps", U64, "bit/s", "BBR's bottleneck estimate; null for other congestion controls"),
-        Column("bbr_min_rtt_us", U32, "us", "BBR's minimum round-trip time; null for others"),
-        Column("bbr_pacing_gain", F64, "", "BBR's pacing gain; null for others"),
-        Column("bbr_cwnd_gain", F64, "", "BBR's window gain; null for others"),
+        Column("bbr_min_rtt_us", U32, "us", "BBR's minimum round-trip time; null for other congestion controls"),
+        Column("bbr_pacing_gain", F64, "", "BBR's pacing gain; null for other congestion controls"),
+        Column("bbr_cwnd_gain", F64, "", "BBR's window gain; null for other congestion controls"),
         Column("retrans_out_pkts", U32, PKTS, "retransmitted segments now in flight"),
         Column("backoff", U8, "", "number of doublings of the current retransmission timeout"),
         Column("snd_wnd_bytes", U32, BYTES, "the receiver's window as last advertised"),
         Column("rto_pkts", U16, "", "retransmission timeouts so far, those of the handshake included"),
         Column("rcv_rtt_us", U32, "us", "the receiver's own estimate of the round-trip time"),
-        Column("rcv_space_bytes", U32, BYTES, "the receiver's window autotuning estimate"),
+        Column("rcv_space_bytes", U32, BYTES, "the receiver's estimate for the autotuning of its window"),
     ),
 )
 
@@ -99,8 +99,8 @@ BBR_MODE = Column(
     "bbr_mode",
     Kind(pa.uint8(), ""),
     "",
-    "BBR's mode, derived from its two gains; null for other congestion controls and for your own modules; computed "
-    "when the table is read, and stored in no file",
+    "BBR's mode, derived from its two gains when the table is read (in no file); null for other congestion controls "
+    "and for your own modules",
     words=BBR_MODES,
 )
 
@@ -109,11 +109,12 @@ BBR_MODE = Column(
 COUNTERS = TableSchema(
     "counters",
     "Counter",
-    "The kernel's own counters (/proc/net/snmp, /proc/net/netstat) of each host: one row per change of a counter.",
+    "The kernel's own counters (/proc/net/snmp, netstat and, with IPv6, snmp6) of each host at every "
+    "`observe.counters`: one row per counter that has changed.",
     (
         T_NS,
         host("host", "number of the host; the table's metadata `hosts` has the names"),
-        key("counter", NAME, "", "the kernel's name of the counter, e.g. TcpExtTCPDSACKRecv"),
+        key("counter", NAME, "", "the kernel's name of the counter, e.g. TcpExt.TCPDSACKRecv"),
         Column("value", U64, "", "value of the counter since the run's start"),
     ),
 )

@@ -7,7 +7,7 @@ from leowarp.trace.schema.columns import BYTES, I64, LINK_DIRECTION, NS, PKTS, T
 LINKS = TableSchema(
     "links",
     "Queue",
-    "Queue of each direction of a link at every `observe.queues`, if a value has changed.",
+    "Queue of each direction of a link at every `observe.queues`, without samples in which no value has changed.",
     (
         T_NS,
         LINK_DIRECTION,
@@ -48,14 +48,14 @@ LINKTOTALS = TableSchema(
             "while the links drain); null: netem",
         ),
         Column("run_queue_max_pkts_at_ns", I64, NS,
-            "first time at which that many waited; null: nothing ever waited, or netem",
+            "first time at which `run_queue_max_pkts` waited; null: no packet ever waited, or netem",
         ),
         Column(
             "run_queue_max_bytes", U64, BYTES,
             "most bytes that waited at once before the run's end, the link's overhead included; null: netem",
         ),
         Column("run_queue_max_bytes_at_ns", I64, NS,
-            "first time at which that many waited; null: nothing ever waited, or netem",
+            "first time at which `run_queue_max_bytes` waited; null: no packet ever waited, or netem",
         ),
     ),
 )  # fmt: skip

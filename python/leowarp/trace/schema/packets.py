@@ -47,14 +47,14 @@ PACKETS = TableSchema(
         Column("len_bytes", U31, BYTES, "length of the payload"),
         Column("ack", U64, BYTES, "cumulative acknowledgement, bytes from the flow's start"),
         Column("is_retransmission", BOOL, "", "whether any of its bytes were sent before"),
-        Column("is_spurious", BOOL, "", "whether the original also arrived; null for first transmissions"),
+        Column("is_spurious", BOOL, "", "whether its bytes all arrived in earlier packets; null: first transmission"),
         Column(
             "is_late", BOOL, "",
-                "first transmission that arrived after a later packet, which may be a retransmission"
+            "whether it is a first transmission that arrived after a packet sent later (retransmissions included)",
         ),
         Column(
             "extent_pkts", U31, PKTS,
-            "arrivals since the arrival of the first packet that was sent later, retransmissions included; RFC 4737's "
+            "number of arrivals since the first arrival of a packet sent later, retransmissions included. RFC 4737's "
             "extent counts only first transmissions (`reordering`, `densities`); null: not late",
         ),
         Column("path_id", U31, "", "number of the path on which it left (`path_id` in 10-routes.parquet)"),
@@ -76,15 +76,15 @@ BINS = TableSchema(
         _DIRECTION_OF_FLOW,
         Column("sent_pkts", U32, PKTS, "packets sent"),
         Column("sent_bytes", U64, BYTES, "payload sent"),
-        Column("delivered_pkts", U32, PKTS, "of these, arrived"),
-        Column("delivered_bytes", U64, BYTES, "payload of the delivered packets"),
-        Column("lost_pkts", U32, PKTS, "of these, lost"),
-        Column("late_pkts", U32, PKTS, "first transmissions that arrived after a later packet"),
+        Column("delivered_pkts", U32, PKTS, "sent packets that arrived"),
+        Column("delivered_bytes", U64, BYTES, "payload of the packets that arrived"),
+        Column("lost_pkts", U32, PKTS, "sent packets that were lost"),
+        Column("late_pkts", U32, PKTS, "first transmissions that arrived after a packet sent later"),
         Column("retrans_pkts", U32, PKTS, "retransmissions sent"),
-        Column("spurious_pkts", U32, PKTS, "retransmissions whose original also arrived"),
+        Column("spurious_pkts", U32, PKTS, "retransmissions whose bytes all arrived in earlier packets"),
         Column("owd_min_ns", I64, NS, "smallest one-way delay; null: nothing arrived"),
         Column("owd_max_ns", I64, NS, "largest one-way delay; null: nothing arrived"),
-        Column("owd_sum_ns", I64, NS, "sum of the one-way delays of delivered_pkts"),
+        Column("owd_sum_ns", I64, NS, "sum of the one-way delays of `delivered_pkts`"),
     ),
 )
 
@@ -93,17 +93,17 @@ BINS = TableSchema(
 DELAYS = TableSchema(
     "delays",
     "DelayBin",
-    "Delays of all packets of each flow, counted in bins of at most 1/128 of the delay and 8.192 us; without empty "
-    "bins.",
+    "Delays of all packets of each flow, counted in bins that are at most 1/128 of the delay and 8.192 us wide; "
+    "without empty bins.",
     (
         FLOW,
         key(
             "quantity", U8, "",
-            "0 one-way delay of data, 1 one-way delay in the reverse direction, 2 round trip (tcp): delay of a data "
-            "packet plus delay of the first reverse packet that left after its arrival and arrived",
+            "0 one-way delay of data, 1 one-way delay in the reverse direction, 2 round trip (tcp). A round trip is "
+            "the delay of a data packet plus that of the first reverse packet that left after its arrival and arrived",
             {**DIRECTIONS, 2: "round_trip"},
         ),
-        Column("lower_ns", I64, NS, "smallest delay of the bin; null: data packets without such a reverse packet"),
+        Column("lower_ns", I64, NS, "smallest delay of the bin; null: data packets without a known round trip"),
         Column("upper_ns", I64, NS, "end of the bin (exclusive); null if `lower_ns` is null"),
         key("pkts", U32, PKTS, "packets whose delay lies in the bin"),
     ),
@@ -115,12 +115,7 @@ DROPS = TableSchema(
     "Every lost packet, including ACKs and probes: dropped on a link, or between links (no route, or unknown place).",
     (
         key("t_ns", I64, NS, "time of the drop; if no link reported it (`direction` is null), time of sending"),
-        Column(
-            "direction",
-            U31,
-            "",
-            "direction of the link that dropped it (as in `links`); null: no link reported it",
-        ),
+        Column("direction", U31, "", "direction of the link that dropped it, as in `links`; null: no link reported it"),
         Column("cause", U8, "", _CAUSE, words=CAUSES),
         Column("flow", U31, "", "flow to which it belonged; null: no flow (for example ARP)"),
         Column("flow_direction", U8, "", "0: data, 1: the reverse direction; null: no flow", words=DIRECTIONS),
