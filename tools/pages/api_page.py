@@ -182,9 +182,9 @@ _INTRODUCTION = """\
 
 <!-- Made by `python tools/pages/api_page.py`; do not edit. -->
 
-`import leowarp as lw`. Columns of the data frames, their units and the words of their enumerations are in
-[tables](tables.md), series (`run.series`) in [their own section](tables.md#series); every key of a scenario in
-[scenario](scenario.md). The package is typed (`py.typed`)."""
+`import leowarp as lw`. The page [tables](tables.md) lists the columns of the data frames, their units and the words of
+their enumerations. It describes the series (`run.series`) in [their own section](tables.md#series). The page
+[scenario](scenario.md) lists every key of a scenario. The package is typed (`py.typed`)."""
 
 
 if __name__ == "__main__":

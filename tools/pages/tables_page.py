@@ -81,14 +81,15 @@ def _lines() -> Iterator[str]:
     yield from _table(
         "Metrics `reordering.*`, `reordering_window.*`, `reordering_change.*`",
         "One row per flow for the whole run, one per window, and one per change of the flow's path. These are the "
-        "columns of `run.reordering()`. In `40-metrics.parquet`, `scope` is in the name, and `t_ns` is the start of "
-        "the window or the instant of the change.",
+        "columns of `run.reordering()`. In `40-metrics.parquet`, a metric's name contains the scope. `t_ns` is the "
+        "start of the window or the instant of the change.",
         _of_columns(REORDERING_COLUMNS),
     )
     yield from _table(
         "Histograms of reordering",
-        "One row per bar of a histogram. These are the columns of `run.densities()`. In `40-metrics.parquet`, "
-        "`share_ratio` has the name of scope and kind, for example `reordering.density`, and `index` is a column.",
+        "One row per bar of a histogram. These are the columns of `run.densities()`. In `40-metrics.parquet`, scope "
+        "and kind form the metric's name, for example `reordering.density`. The metric's value is `share_ratio`. "
+        "`index` is a column there.",
         _of_columns(DENSITY_COLUMNS),
     )
     yield from _table(

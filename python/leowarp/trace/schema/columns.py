@@ -9,7 +9,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from leowarp.base.metadata import encode_metadata
+from leowarp.base.tables.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
 """The version in the metadata of each file. All tables of the trace have the same version."""

@@ -38,8 +38,8 @@ FLOWS = TableSchema(
 ACKS = TableSchema(
     "acks",
     "AckWait",
-    "ACKs of each TCP flow's receiver: one row for all ACKs that answer the same number of segments after the same "
-    "wait.",
+    "ACKs that the receiver of each TCP flow sent. Each row counts the ACKs that answer `segments_pkts` segments after "
+    "the time `wait_ns`.",
     (
         FLOW,
         key("segments_pkts", U31, PKTS, "data segments that arrived since the previous ACK, in order or not"),

@@ -7,7 +7,8 @@ from leowarp.trace.schema.columns import BYTES, I64, LINK_DIRECTION, NS, PKTS, T
 LINKS = TableSchema(
     "links",
     "Queue",
-    "Queue of each direction of a link at every `observe.queues`, without samples in which no value has changed.",
+    "Samples of the queue of each direction of a link. The interval is `observe.queues`. A sample is stored only if a "
+    "value has changed.",
     (
         T_NS,
         LINK_DIRECTION,
