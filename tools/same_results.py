@@ -133,7 +133,7 @@ def without_added(path: Path) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from leowarp.base import parquetfiles
+    from leowarp.base.tables import parquetfiles
     from leowarp.timeline import write_table
     from leowarp.trace import TABLES
     from leowarp.trace.records import ROW_GROUP_ROWS, writer_options

@@ -175,8 +175,8 @@ static void bbr_handover_ops(struct tcp_congestion_ops *ops)
 #else /* version 3 */
 
 /*
- * With version 3, the parameter only_defer is read-only. If a run tries to turn only_defer off, it ends with an error.
- * It does not silently behave differently.
+ * With version 3, the parameter only_defer is read-only. If a run tries to turn this parameter off, the run ends with
+ * an error. The run does not silently behave differently.
  */
 static bool only_defer = true;
 module_param(only_defer, bool, 0444);

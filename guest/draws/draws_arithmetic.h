@@ -60,8 +60,8 @@ static inline u64 draws_state_of_file(u64 seed, const char *name, size_t length,
 
 /*
  * The state with which an IPv4 connection's stream starts. Addresses and ports are numbers in host byte order. The end
- * that draws is `own`, and the other end is `others`. The state also depends on the number of packets that the
- * connection has delivered
+ * that draws random numbers has the address `own`. The other end has the address `others`. The state also depends on
+ * the number of packets that the connection has delivered
  */
 static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 own_port, u32 others_port, u32 delivered_pkts)
 {

@@ -25,8 +25,8 @@
 const char leowarp_owed_is_paid = 1;
 
 /*
- * The kernel's setup_signal_stack_si(). build.sh adds this name to the kernel's function, and makes its original name
- * weak
+ * The kernel's setup_signal_stack_si(). build.sh gives the kernel's function the additional name
+ * leowarp_kernels_setup_signal_stack_si, and makes the function's original name weak
  */
 int leowarp_kernels_setup_signal_stack_si(unsigned long stack_top, struct ksignal *ksig, struct pt_regs *regs,
 					  sigset_t *mask);

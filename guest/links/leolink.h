@@ -404,8 +404,8 @@ void leolink_arm_next(struct leolink_sched *q, u64 now);
 void leolink_reschedule(struct Qdisc *sch, u64 now);
 
 /*
- * Removes packets whose transmission has begun from the count of waiting packets. Only for a link with a FIFO. Inline,
- * because it runs twice per packet on each link.
+ * Updates the count of waiting packets. A packet no longer counts as waiting when its transmission has begun. Only for
+ * a link with a FIFO. Inline, because it runs twice per packet on each link.
  */
 static inline void leolink_advance(struct leolink_sched *q, u64 now)
 {

@@ -35,7 +35,7 @@ static u64 arrivals_entered;
 static struct time_travel_event next_arrival;
 static u64 (*deliver)(struct leolink_sched *q, u64 now);
 static void (*forward)(const struct leolink_sched *next);
-static bool is_forwarding;	/* while true, a new arrival in the heap does not change the time of next_arrival */
+static bool is_forwarding;	/* while this is true, a new arrival in `heap` does not change next_arrival's time */
 
 static bool before(const struct arrival *a, const struct arrival *b)
 {

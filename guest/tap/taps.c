@@ -8,10 +8,10 @@
  * bytes of packets.
  *
  * In addition, this file does not disturb the run, while a packet socket does. A packet socket wakes its reader when a
- * block is full, in the middle of an instant. The reader of a packet socket would thus run between the programs. It
- * would delay the programs. The programs would read their sockets later, so TCP would send different ACKs. The reader
- * of /proc/leolink/taps wakes only when the processor has nothing else to do at this instant, and reading takes no
- * virtual time. A run with taps therefore equals a run without taps (tests/guest/taps_test.py). The reader of
+ * block is full, in the middle of an instant. The reader of a packet socket would thus run after one program and before
+ * the next. It would delay the programs. The programs would read their sockets later, so TCP would send different ACKs.
+ * The reader of /proc/leolink/taps wakes only when the processor has nothing else to do at this instant, and reading
+ * takes no virtual time. A run with taps therefore equals a run without taps (tests/guest/taps_test.py). The reader of
  * /proc/leolink/taps runs between the programs only if the processor is never idle and the chunks fill up.
  *
  *	open		only one process can have the file open. A tap ends when the file is closed, or when its

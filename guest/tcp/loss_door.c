@@ -7,10 +7,10 @@
  *	- no detected loss reduces the window for the time T1 (temporarily disabling congestion control), and
  *	- a reduction is undone if it is not older than T2 (instant recovery during congestion avoidance).
  *
- * In the paper, TCP options number packets and ACKs. In leowarp, TCP options do not number packets, so a sender takes
- * two signs as evidence that data arrived out of order. The first sign is reordering that the kernel has seen
- * (tp->reord_seen): a packet that was never retransmitted filled a hole. The second sign of data out of order is a
- * DSACK. ACKs arrived out of order if an ACK has an older timestamp than an earlier ACK.
+ * In the paper, TCP options contain the numbers of packets and ACKs. In leowarp, TCP options contain no such numbers.
+ * Instead, a sender takes two signs as evidence that data arrived out of order. The first sign is reordering that the
+ * kernel has seen (tp->reord_seen): a packet that was never retransmitted filled a hole. The second sign of data out of
+ * order is a DSACK. ACKs arrived out of order if an ACK has an older timestamp than an earlier ACK.
  *
  * door replaces the functions ssthresh and cong_control of the socket's congestion control. ssthresh returns the window
  * after a reduction. With cong_control, a congestion control such as BBR sets the window itself.

@@ -234,8 +234,9 @@ def compared_files(leowarp, run, other, tmp_path, verbs):
 
 
 def mixtures(one, other, tmp_path, count, seed, verbs):
-    """Yield random directories that mix the files of two runs. With each directory, also yield a command, and a dict
-    from each file to the run of the file. In half of the directories, the manifest has the files' hashes."""
+    """Yield random directories that mix the files of two runs. Each yielded tuple also contains a command and a dict.
+    The dict maps each file to the run from which it comes. In half of the directories, the manifest has the files'
+    hashes."""
     draw = random.Random(seed)
     names = sorted({file.relative_to(run).as_posix() for run in (one, other) for file in run.rglob("*.*")})
     for number in range(count):

@@ -3,9 +3,10 @@
  * A stand-in for the host's kernel, called as `ptrace_stand_in BYTES CASE` and compiled together with
  * guest/host/registers.c and shortcut.c.
  *
- * The stand-in answers requests for NT_X86_XSTATE as Linux does if the XSAVE area has BYTES bytes (ptrace_regset() in
- * kernel/ptrace.c, xstateregs_set() in arch/x86/kernel/fpu/regset.c). It counts these requests. Exit status 0 means
- * that the case passes. If the case fails, the last line of the output names the failed condition.
+ * The stand-in answers requests for NT_X86_XSTATE like a Linux host whose XSAVE area has BYTES bytes. In Linux,
+ * ptrace_regset() (kernel/ptrace.c) and xstateregs_set() (arch/x86/kernel/fpu/regset.c) answer these requests. The
+ * stand-in also counts the requests. Exit status 0 means that the case passes. If the case fails, the last line of the
+ * output names the failed condition.
  */
 #include <elf.h>
 #include <errno.h>
@@ -244,8 +245,8 @@ static void restarts(void)
 }
 
 /*
- * The reading of registers may be postponed. The reading must end before the process or one of its other threads
- * changes the registers, or the kernel uses them
+ * The reading of registers may be postponed. The reading must end before any thread of the process changes the
+ * registers. It must also end before the kernel uses them
  */
 static void owed(void)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests in a browser that the reader can sort the tables of a report."""
+"""Tests that a reader can sort the tables of a report in a browser."""
 
 import pytest
 

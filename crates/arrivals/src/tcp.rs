@@ -241,8 +241,8 @@ impl Numbering {
     /// Implements RFC 4737, 6.1 (retransmissions).
     fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
         if parts > 1 {
-            // Some bytes of the segment arrived in another segment before. The sender has therefore divided its data
-            // anew, which happens only in a retransmission.
+            // Some bytes of the segment have already arrived in another segment. The sender has therefore divided its
+            // data anew, which happens only in a retransmission.
             return false;
         }
         let overtaker = self.above.range(end..).take(LOOK_MAX).find_map(|(_, unit)| unit.first);

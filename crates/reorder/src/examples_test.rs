@@ -303,9 +303,9 @@ fn rfc_5236_section_8_b_a_lost_packet_shows_in_the_buffer_alone() {
     let got = measured(&numbers, thresholds(3));
     assert_eq!(got.density.counts, [(0, 6)]);
     assert_eq!((got.density.share_ratio(0), got.density.share_ratio(1)), (Some(1.0), Some(0.0)));
-    // The last column of Table 6 prints E = 7, the value after the arrival. All other columns of Table 6 print E before
-    // the arrival; for the last column, this value would be 3. When 7 arrives, the buffer is full, so 3 is given up,
-    // and 4 to 6 leave the buffer.
+    // In the last column of Table 6, E = 7 is the value after the arrival. In all other columns, E is the value before
+    // the arrival. In the last column, the value before the arrival would be 3. When 7 arrives, the buffer is full, so
+    // 3 is given up, and 4 to 6 leave the buffer.
     let (occupancies, _) = obvious::buffer_steps(&numbers, 3, 1, Overflowing::AsInTheRfc);
     assert_eq!(occupancies, [0, 0, 1, 2, 3, 0]);
     assert_eq!(got.buffer_density.counts, [(0, 3), (1, 1), (2, 1), (3, 1)]);

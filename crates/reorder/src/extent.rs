@@ -34,7 +34,7 @@ pub struct LateTimes {
     pub pkts: u64,
     /// The sum of all known late times.
     pub sum_ns: i128,
-    /// The largest late time. None means that no late time is known.
+    /// The largest late time. None means that no packet has a known late time.
     pub max_ns: Option<i64>,
 }
 

@@ -75,8 +75,7 @@ impl Meter {
             Some((_, largest)) if seq <= largest => {
                 if largest - seq > self.window {
                     self.too_late_pkts += 1;
-                    // the metrics of RFC 5236 have their own thresholds, and their own rule for numbers that they gave
-                    // up
+                    // every RFC 5236 metric has its own threshold and its own rule for numbers given up as lost
                     self.density.arrive(seq);
                     self.buffer.arrive(seq);
                     return Verdict::TooLate;

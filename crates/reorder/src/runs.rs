@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The reordering-free runs of RFC 4737, section 4.6.
 
-/// The RFC's counters. A run is a sequence of packets in order, and a reordered packet ends it. Its length may be 0. No
-/// packet ends the last run of the sequence. As in the RFC, this run counts in `p` and `a`, but not in `x` and `q`.
+/// The RFC's counters. A run is a sequence of packets in order, and a reordered packet ends it. Its length may be 0.
+/// The last run lasts until the sequence ends, and no reordered packet ends it. As in the RFC, the last run counts in
+/// `p` and `a`, but not in `x` and `q`.
 /// Implements RFC 4737, 4.6.2 (counters of runs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Runs {

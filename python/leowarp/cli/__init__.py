@@ -80,8 +80,8 @@ def _run() -> None:
 def _limited(words: list[str]) -> contextlib.AbstractContextManager[None]:
     """Return a context that limits the memory of a verb that only reads run directories. The context has no effect for
     other verbs. It also has no effect if the user raised the limit."""
-    from leowarp.base import parquetfiles
     from leowarp.base.machine.bound import bounded_memory
+    from leowarp.base.tables import parquetfiles
 
     only_reads = words[:1] in ([verb] for verb in _READERS) or (words[:1] == ["verify"] and "--files" in words)
     if not only_reads or parquetfiles.raised_limit_bytes() > parquetfiles.MOST_BYTES:

@@ -127,8 +127,8 @@ def test_further_seed_changes_the_seed_and_nothing_else(exam):
 
 def test_seeds_repeat_every_case_and_leave_the_verdicts_alone(exam):
     once, seeded = exam().document(), exam(seeds=3)
-    # The second exam runs two plans with two further seeds each, and repeats the failed run. Together with the first
-    # exam's 2 runs, 2 + (2 x 2 + 1) runs are made.
+    # The first exam makes 2 runs. The second exam runs two plans with two further seeds each, and repeats the failed
+    # run. The second exam makes 2 x 2 + 1 = 5 runs, so both exams make 7 runs.
     assert exam.begun() == 7
     rows = seeded.document()["cases"]
     assert [{key: row[key] for key in row if key != "seeds"} for row in rows] == once["cases"]

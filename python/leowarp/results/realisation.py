@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from leowarp.base import layout, runtables
+from leowarp.base import layout
 from leowarp.base.errors import TraceError
+from leowarp.base.tables import runtables
 from leowarp.media.mobile import described, realisation_of
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import Realisation

@@ -108,7 +108,7 @@ class Run(RunTables):
 
     @property
     def changes(self) -> pd.DataFrame:
-        """The route changes between the stations of the main flow."""
+        """A data frame of the route changes that concern the main flow's pair of stations."""
         flow, changes = self.observed_plan.flows[self.main_flow], self.numbers.route_changes
         pair = (flow.source, flow.destination)
         # Many flows have the same pair of stations, so the result is cached.
@@ -296,8 +296,8 @@ class Run(RunTables):
         """Return how many packets each route change made late, lost or retransmitted. The table has one row per flow
         and route change. A further row per flow counts the packets whose cause is not a route change.
 
-        The columns are `leowarp.metrics.CAUSE_COLUMNS`. The method computes the numbers from packet truth, which takes
-        a moment.
+        The columns are `leowarp.metrics.CAUSE_COLUMNS`. The method computes the numbers from the recorded packets
+        (packet truth). This computation takes some time.
         """
         from leowarp import metrics
 

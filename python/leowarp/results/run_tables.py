@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.base.flownames import which_flows
 from leowarp.base.layout import MANIFEST, METRICS, PLAN, ROUTES, SUMMARY, TIMELINE, TRACE
-from leowarp.base.metadata import decode_metadata
 from leowarp.base.recorded import read_manifest, read_summary, refuse_changed, refuse_incomplete, refuse_strange
 from leowarp.base.spelling import one_of
+from leowarp.base.tables.metadata import decode_metadata
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +149,7 @@ class RunTables:
             if name not in trace.TABLES:
                 raise TraceError(f"there is no table {name!r:.60}", hint=one_of(name, [*trace.TABLES, *own]))
             return trace.read_in_words(self.path / TRACE, name, columns=columns, filters=filters, categories=categories)
-        from leowarp.base import runtables
+        from leowarp.base.tables import runtables
 
         path = self.path / own[name]
         if not path.exists():
@@ -268,8 +268,8 @@ class RunTables:
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:
-        """Return one row per node. A row has the largest number of held packets, and the number of packets that the
-        node itself sent. Only runs with `[cures]` have the table."""
+        """Return one row per node. Each row shows the most bytes that the node held at once. It also shows how many
+        packets of its own the node sent. Only runs with `[cures]` have the table."""
         return self._frame("nodetotals")
 
     def orders(self) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from leowarp.base.metadata import encode_metadata
+from leowarp.base.tables.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
 

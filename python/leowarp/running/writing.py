@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from leowarp.base import plainfiles, runtables
+from leowarp.base import plainfiles
 from leowarp.base.errors import HostError, ScenarioError, TraceError
 from leowarp.base.layout import ARTEFACTS, INCOMPLETE, INPUTS, MANIFEST, PLAN, REPORT
 from leowarp.base.recorded import what_is_missing, why_incomplete
+from leowarp.base.tables import runtables
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 

@@ -460,7 +460,7 @@ _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("rate",): ("packet_rate",),
 }
 
-# Maps a governing key to the value at which the governed keys are not removed.
+# If a governing key has the value given here, the keys that it governs are not removed.
 _KEEPS: dict[tuple[str, ...], str] = {
     (name, key): kept for name, section in MEDIA.items() for key, kept in section.KEEPS.items()
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from leowarp.base.metadata import decode_metadata
+from leowarp.base.tables.metadata import decode_metadata
 from leowarp.timeline.unsettled import unsettled
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp.base import parquetfiles, plainfiles
+from leowarp.base import plainfiles
+from leowarp.base.tables import parquetfiles
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from leowarp.base.errors import TraceError
-from leowarp.base.metadata import decode_metadata
+from leowarp.base.tables.metadata import decode_metadata
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leowarp.base.errors import TraceError
-from leowarp.base.metadata import encode_metadata
+from leowarp.base.tables.metadata import encode_metadata
 from leowarp.timeline.metadata import CodewordSummary, TimelineMetadata
 
 _ROW = st.dictionaries(st.text(), st.none() | st.integers() | st.floats(allow_nan=False) | st.text(), max_size=3)

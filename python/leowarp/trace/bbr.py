@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from leowarp.base.metadata import decode_metadata
+from leowarp.base.tables.metadata import decode_metadata
 from leowarp.trace.schema.hosts import BBR_MODE
 
 # bbr_handover uses the same gains. A user's own kernel module may use the gains in another way, so it is not in this

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leowarp.base.metadata import encode_metadata
+from leowarp.base.tables.metadata import encode_metadata
 from leowarp.trace.bbr import bbr_modes, with_bbr_mode
 from leowarp.trace.schema.hosts import BBR_MODES
 

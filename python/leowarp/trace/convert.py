@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from leowarp.base import runtables
 from leowarp.base.errors import TraceError
-from leowarp.base.metadata import DAMAGED
 from leowarp.base.spelling import one_of
+from leowarp.base.tables import runtables
+from leowarp.base.tables.metadata import DAMAGED
 from leowarp.trace.measures import read_measures, write_measures
 from leowarp.trace.records import RecordFile, open_records, read_records, write_parquet
 from leowarp.trace.schema import RECORDED, TABLES

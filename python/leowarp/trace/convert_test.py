@@ -7,7 +7,7 @@ import json
 import pytest
 
 from leowarp.base.errors import TraceError
-from leowarp.base.metadata import decode_metadata
+from leowarp.base.tables.metadata import decode_metadata
 from leowarp.trace import RECORDED, convert, read, read_output
 from support.encode import encode_records
 

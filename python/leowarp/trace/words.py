@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from leowarp.base.errors import ScenarioError
-from leowarp.base.metadata import decode_metadata
 from leowarp.base.spelling import one_of
+from leowarp.base.tables.metadata import decode_metadata
 from leowarp.trace.bbr import BBR_GAINS, with_bbr_mode
 from leowarp.trace.convert import read
 from leowarp.trace.schema import COMPUTED, TABLES

@@ -140,7 +140,7 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
 
 
 def _tables(pair: Pair, name: str) -> Found:
-    from leowarp.base import parquetfiles
+    from leowarp.base.tables import parquetfiles
 
     try:
         first, again = (parquetfiles.read_table(run.path / name) for run in (pair.first, pair.again))

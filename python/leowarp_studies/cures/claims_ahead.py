@@ -59,8 +59,8 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Compare CUBIC that knows the schedule with the oracle (`hold` with `move`). Return the payload that is missing
-    compared with the oracle, and CUBIC's spurious retransmissions.
+    """Compare two variants: CUBIC that knows the schedule, and the oracle (`hold` with `move`). Return the payload that
+    is missing compared with the oracle, and CUBIC's spurious retransmissions.
 
     The results of BBR with the schedule are listed, but they do not affect the verdict.
 

@@ -19,7 +19,7 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
     """Measure the longest time for which a packet is held. Only runs at saturation are used, and only changes to a
     longer path. The cures are `hold` alone, and `hold` with `move`.
 
-    Two conditions test the words "as long as the queue" of the claim. Both are about `hold` alone. First, the median
+    The claim says "as long as the queue". Two conditions test these words, both for `hold` alone. First, the median
     holding time must be at least 10 ms, because all senders except BBR keep a standing queue. Second, no packet may be
     held longer than a full queue takes to drain.
 

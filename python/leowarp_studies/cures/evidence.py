@@ -83,8 +83,8 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """Return the variant that is the reference for a variant's payload. This is the oracle (`hold` with `move`), or the
-    same sender on the frozen path.
+    """Return the reference variant. The payload of `variant` is compared with the payload of the reference. The
+    reference is the oracle (`hold` with `move`), or the same sender on the frozen path.
 
     The frozen path is the reference if the study also runs the variant on this path. This run contains the costs that
     the cure has without route changes, for example a later detection of losses.

@@ -141,10 +141,10 @@ def stable_within_planes(sample: Sample) -> Outcome:
     """Count the ISLs on the paths of the three scenarios, separately for links within a plane and between planes. The
     share of bins with low goodput and the late packets per change are also measured.
 
-    The test compares Aalborg-Cape Town with the two other scenarios. The test also checks that paths have fewer ISLs
-    between planes with nine planes than with eighteen. The test does not compare low bins or late packets between nine
-    and eighteen planes. According to the paper (claim 1.15), a constellation with nine planes has fewer links between
-    planes, but more drops of goodput.
+    The test compares Aalborg-Cape Town with the two other scenarios. The test also compares two constellations, one
+    with nine planes and one with eighteen. In the constellation with nine planes, paths must have fewer ISLs that join
+    different planes. The test does not compare low bins or late packets between nine and eighteen planes. According to
+    the paper (claim 1.15), a constellation with nine planes has fewer links between planes, but more drops of goodput.
 
     Returns: Numbers by run: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
         the median), `late_per_change_pkts`.

@@ -171,9 +171,10 @@ def _sections(
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
     """Return the data sets for claims and figures, by name. A group is left out if all its runs failed.
 
-    Returns frames: `flood` (sending pattern -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
-        `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
-        `shared`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
+    Returns frames: `flood` is a dict from the sending pattern to `Pings`. `traces` and `shown` are dicts from (variant,
+        preset) to `Trace`s. `conditions` is a dict from the condition to `Trace`s, and `hystart` is a list of `Trace`s.
+        `sessions`, `beside`, `bbr3`, `jitter`, `shared`, `losses`, `phases` and `capacity` are DataFrames (see
+        `results`). Further data sets are `flood_view` and `paced`.
     Returns view: A run whose directory is stored. The kernel's name is read from it.
     """
     kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}

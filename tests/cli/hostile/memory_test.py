@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp.base import layout, parquetfiles
+from leowarp.base import layout
 from leowarp.base.machine.bound import MOST_BYTES, bounded_memory
+from leowarp.base.tables import parquetfiles
 from support.synthetic.whole import forge
 
 VERBS = {

@@ -108,11 +108,12 @@ def trace(
     seed: int, *, waits_over_10_ms: float = 0.1, doubles_s: float = 0.18, goodput_bps: float = 38e6,
     acks_a_segment: float = 0.5, growing: float = 0.2, late_ms: float = 20.0,
 ) -> Trace:  # fmt: skip
-    """Return a trace whose window doubles every `doubles_s`, up to 4,000 packets. In every second sample, the RTO is
-    Linux's minimum.
+    """Return a trace whose window doubles every `doubles_s`, up to 4,000 packets. In samples with an odd index, the RTO
+    is Linux's minimum.
 
-    The trace has 1,000 ACKs, each for two segments. The share `waits_over_10_ms` of the ACKs has waited for `late_ms`.
-    The other ACKs have waited for 1 ms. In the share `growing` of the samples, the sender recovers from a loss.
+    The trace has 1,000 ACKs, each for two segments. `waits_over_10_ms` is the share of these ACKs that have waited for
+    `late_ms`. The rest of the 1,000 ACKs have waited for 1 ms. In the share `growing` of the samples, the sender
+    recovers from a loss.
     """
     t_s = np.arange(0, 60, 0.05)
     cwnd_pkts = np.minimum(10 * 2 ** (t_s / doubles_s), 4000)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp.base import layout
-from leowarp.base.metadata import encode_metadata
+from leowarp.base.tables.metadata import encode_metadata
 from support.synthetic.run import PLAN_TOML, S, write_synthetic_run
 
 BBR_TOML = PLAN_TOML.replace("[[flows]]", '[[flows]]\nname = "upload"').replace('"cubic"', '"bbr"')

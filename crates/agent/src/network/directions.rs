@@ -6,6 +6,7 @@ use crate::network::aqm;
 use crate::network::tc::{self, Direction, Jitter, Order};
 use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Queue, QueueKind, Setup};
 use leowarp_timeline::tables;
+use std::collections::BTreeSet;
 
 /// Returns whether one of leowarp's queueing disciplines models this direction. On a jittered wire, only the direction
 /// to the host is modelled, because a host's packets must leave immediately. If packets waited in the host's queueing
@@ -14,6 +15,12 @@ pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
     let link = &setup.links[direction / 2];
     let sender = if direction % 2 == 0 { link.a } else { link.b };
     link.is_modelled() && (link.kind != LinkKind::Wire || setup.nodes[sender].kind != NodeKind::Host)
+}
+
+/// Returns the nodes without hosts that have at least one netem link.
+pub fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
+    let by_netem = setup.links.iter().filter(|l| l.is_by_netem());
+    by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
 }
 
 /// Refuses changes that require a new netem or tbf. With a new discipline, the queued packets would be lost.

@@ -6,13 +6,15 @@
 //! `arp` have addresses at both ends, and routes through the far end's address. The queueing discipline of a direction
 //! is on its sending side. Interfaces stay up. The queueing disciplines of a link that is down refuse packets.
 //!
-//! The messages for all events of an instant are sent in rounds of batches. In each round, each namespace's batch is
-//! sent by one system call. Three rounds create new links. They handle the first end, then the second end, and then the
-//! first end again (message::up_again). The last round contains all other messages.
+//! The messages for all events of an instant are sent in several rounds. In each round, each namespace gets its
+//! messages in one batch. Each batch is sent by one system call. Three rounds create new links. They handle the first
+//! end, then the second end, and then the first end again (message::up_again). The last round contains all other
+//! messages.
 
 mod ahead;
 pub mod aqm;
 pub mod directions;
+pub mod interfaces;
 pub mod leolink;
 pub mod message;
 pub mod mptcp;
@@ -27,17 +29,19 @@ pub mod tags;
 pub mod tc;
 
 use crate::base::error::{Error, Result};
-use crate::network::directions::{highest_rate_bps, initial_direction, is_modelled, refuse_what_netem_cannot};
+use crate::network::directions::{
+    highest_rate_bps, initial_direction, is_modelled, netem_routers, refuse_what_netem_cannot,
+};
+use crate::network::interfaces::{end_address, interface_name, mac};
 use crate::network::message::Interface;
 use crate::network::netlink::Batch;
-use crate::network::netns::Namespace;
+use crate::network::netns::{homes, watched, Namespace};
 use crate::network::tags::Tags;
 use crate::network::tc::{Direction, Jitter, Say};
 use leowarp_timeline::event::Change;
 use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Pacing, Setup, MTU_MOST_BYTES};
 use leowarp_timeline::{Event, Tables};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// The number of the routing table with the default route of host 0. The table of host h has the number `FIRST_TABLE` +
@@ -494,46 +498,4 @@ impl<'a> Network<'a> {
         );
         Err(Error::errno(attempt, refusal.errno))
     }
-}
-
-/// Returns the nodes without hosts that have at least one netem link.
-fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
-    let by_netem = setup.links.iter().filter(|l| l.is_by_netem());
-    by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
-}
-
-/// Watches the route netlink socket of a node.
-fn watched(watch: &OwnedFd, node: usize, space: &Namespace) -> Result<()> {
-    let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: node as u64 };
-    // SAFETY: `event` lives through the call.
-    crate::base::error::check(
-        unsafe { libc::epoll_ctl(watch.as_raw_fd(), libc::EPOLL_CTL_ADD, space.route.raw(), &raw mut event) },
-        "watch a netlink socket",
-    )
-    .map(|_| ())
-}
-
-/// Returns, for each node, the node whose namespace it uses (`Network::homes`).
-fn homes(setup: &Setup) -> Vec<usize> {
-    let mut homes: Vec<usize> = (0..setup.nodes.len()).collect();
-    for (host, spec) in setup.hosts.iter().enumerate() {
-        homes[spec.node] = setup.home_of(host);
-    }
-    homes
-}
-
-/// Returns the name of the interfaces at both ends of a link.
-pub fn interface_name(link: usize) -> String {
-    format!("l{link}")
-}
-
-/// Returns a locally administered MAC address, derived from the link's number and side.
-fn mac(link: usize, side: usize) -> [u8; 6] {
-    let n = (link as u32).to_be_bytes();
-    [2, side as u8, n[0], n[1], n[2], n[3]]
-}
-
-/// Returns the address of one end of an `arp` link, in 10.128.0.0/9.
-fn end_address(link: usize, side: usize) -> Ipv4Addr {
-    Ipv4Addr::from(0x0a80_0000 + (2 * link + side) as u32)
 }

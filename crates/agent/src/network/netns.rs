@@ -8,7 +8,7 @@ use crate::network::netlink::Socket;
 use leowarp_timeline::setup::{NodeKind, Setup};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// A namespace and its route netlink socket.
 #[derive(Debug)]
@@ -156,4 +156,24 @@ pub fn of_node(setup: &Setup, node: usize) -> Result<Namespace> {
         set_sysctl("net.ipv4.ip_early_demux", "0")?;
     }
     Ok(space)
+}
+
+/// Returns, for each node, the node whose namespace it uses (`Network::homes`).
+pub fn homes(setup: &Setup) -> Vec<usize> {
+    let mut homes: Vec<usize> = (0..setup.nodes.len()).collect();
+    for (host, spec) in setup.hosts.iter().enumerate() {
+        homes[spec.node] = setup.home_of(host);
+    }
+    homes
+}
+
+/// Watches the route netlink socket of a node.
+pub fn watched(watch: &OwnedFd, node: usize, space: &Namespace) -> Result<()> {
+    let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: node as u64 };
+    // SAFETY: `event` lives through the call.
+    check(
+        unsafe { libc::epoll_ctl(watch.as_raw_fd(), libc::EPOLL_CTL_ADD, space.route.raw(), &raw mut event) },
+        "watch a netlink socket",
+    )
+    .map(|_| ())
 }

@@ -2,7 +2,8 @@
 //! The routes of nodes to hosts. With source routing, there is one route per path, and the TOS value of a packet
 //! selects the path.
 
-use super::{end_address, Network};
+use super::interfaces::end_address;
+use super::Network;
 use crate::base::error::{Error, Result};
 use crate::network::message::{self, Hop};
 use leowarp_timeline::setup::DelayedAck;

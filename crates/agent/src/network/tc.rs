@@ -5,9 +5,9 @@
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. If a
 //! netem has no rate, it sends each packet after a random delay of its own, so packets overtake each other. A netem
-//! with a rate would keep the packets in order. Therefore, the rate of a `jitter` is limited by tbf. The tbf takes
-//! packets when they leave netem's delay line. Packets that wait for tbf stay in netem's queue, so netem's limit counts
-//! waiting packets and packets in flight.
+//! with a rate would keep the packets in order. In the discipline `jitter`, a tbf therefore limits the rate. The tbf
+//! takes packets when they leave netem's delay line. Packets that wait for tbf stay in netem's queue, so netem's limit
+//! counts waiting packets and packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};

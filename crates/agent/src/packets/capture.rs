@@ -10,7 +10,8 @@ use crate::base::context::Context;
 use crate::base::ending::Ending;
 use crate::base::error::{check, Error, Result};
 use crate::base::table::Rows;
-use crate::network::{interface_name, Network};
+use crate::network::interfaces::interface_name;
+use crate::network::Network;
 use crate::observe::drops::{self, Drops};
 use crate::observe::outcome::{FlowOutcome, Outcome};
 use crate::observe::sample::LostBetweenLinks;
@@ -18,14 +19,14 @@ use crate::packets::acks::Acks;
 use crate::packets::books::{Books, Programs};
 use crate::packets::connections::{Connections, Lived};
 use crate::packets::frame::{self, Foreign, Frame, Parsed};
-use crate::packets::ledger::Ledger;
+use crate::packets::ledger::{lost_between_links, Ledger};
 use crate::packets::pcapng::PcapNg;
 use crate::packets::reordering::Reordering;
 use crate::packets::short;
 use crate::packets::subflows::Subflows;
 use crate::packets::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN, FLAG_ACK, FLAG_SYN};
 use crate::packets::wires::{Wire, Wires, LAG_NS};
-use leowarp_timeline::record::{AckWait, Drop, Missing};
+use leowarp_timeline::record::{AckWait, Drop};
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -493,25 +494,6 @@ fn enter(
     lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
 }
 
-/// Returns the row for a lost packet whose loss no link has reported. The row's time is the time of sending, because
-/// the time of the loss is unknown.
-fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
-    let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
-    Some(Drop {
-        t_ns: packet.sent_ns,
-        direction: u32::MISSING,
-        cause: loss.cause,
-        flow: (account / 2) as u32,
-        flow_direction: (account % 2) as u8,
-        seq: packet.seq.max(0) as u64,
-        len_bytes: packet.len_bytes,
-    })
-}
-
 fn pop_if<T>(queue: &mut VecDeque<T>, wanted: impl Fn(&T) -> bool) -> Option<T> {
-    if queue.front().is_some_and(wanted) {
-        queue.pop_front()
-    } else {
-        None
-    }
+    queue.front().is_some_and(wanted).then(|| queue.pop_front()).flatten()
 }

@@ -6,7 +6,7 @@ use crate::base::table::Rows;
 use crate::packets::delays::{Delays, Extremes};
 use crate::packets::truth::Packet;
 use leowarp_timeline::event::Change;
-use leowarp_timeline::record::{self, Bin, DelayBin, Echo, Missing};
+use leowarp_timeline::record::{self, Bin, DelayBin, Drop, Echo, Missing};
 use leowarp_timeline::setup::{FlowKind, Packets, Setup};
 use leowarp_timeline::Event;
 use std::collections::BTreeMap;
@@ -299,6 +299,21 @@ fn count(bin: &mut Bin, packet: &Packet) {
         bin.owd_max_ns = bin.owd_max_ns.max(delay_ns);
         bin.owd_sum_ns += delay_ns;
     }
+}
+
+/// Returns the row for a lost packet whose loss no link has reported. The row's time is the time of sending, because
+/// the time of the loss is unknown.
+pub fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
+    let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
+    Some(Drop {
+        t_ns: packet.sent_ns,
+        direction: u32::MISSING,
+        cause: loss.cause,
+        flow: (account / 2) as u32,
+        flow_direction: (account % 2) as u8,
+        seq: packet.seq.max(0) as u64,
+        len_bytes: packet.len_bytes,
+    })
 }
 
 #[cfg(test)]

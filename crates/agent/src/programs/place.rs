@@ -131,8 +131,8 @@ fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) 
             ok(libc::setrlimit(resource, &raw const limit).into())?;
         }
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        // The agent's descriptors will be closed when the program is executed. Descriptors that are needed until the
-        // program is executed already have the flag close-on-exec.
+        // The agent's descriptors will be closed when the program is executed. Some descriptors are needed until then.
+        // These descriptors already have the flag close-on-exec.
         ok(libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_RANGE_CLOEXEC))?;
         for capability in (0..=LAST_CAPABILITY).filter(|c| CAPABILITIES >> c & 1 == 0) {
             // EINVAL means that the kernel does not have the capability.

@@ -95,7 +95,7 @@ tables! {
         upper_ns: i64 ["ns", "end of the bin (exclusive); null if `lower_ns` is null"],
         pkts: u32 ["pkts", "packets whose delay lies in the bin"],
     }
-    /// Queue of each direction of a link at every `observe.queues`, without samples in which no value has changed.
+    /// Samples of the queue of each direction of a link. The interval is `observe.queues`. A sample is stored only if a value has changed.
     "links" Queue {
         t_ns: i64 ["ns", "time since the run's start"],
         direction: u32 ["1", "2 * link + (0 for a>b, 1 for b>a); the table's metadata `directions` names both ends"],
@@ -157,7 +157,7 @@ tables! {
         rtt_max_ns: i64 ["ns", "largest round trip of a data packet; null: no round trip is known"],
         rtt_sum_ns: i64 ["ns", "sum of the data packets' round trips; null: no round trip is known"],
     }
-    /// ACKs of each TCP flow's receiver: one row for all ACKs that answer the same number of segments after the same wait.
+    /// ACKs that the receiver of each TCP flow sent. Each row counts the ACKs that answer `segments_pkts` segments after the time `wait_ns`.
     "acks" AckWait {
         flow: u32 ["1", "number of the flow, as in the plan, from 0"],
         segments_pkts: u32 ["pkts", "data segments that arrived since the previous ACK, in order or not"],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choose the next segment's bit rate from the throughput, from the buffer (BOLA), or from either in turn, as dash.js
-does.
+"""Choose the next segment's bit rate as dash.js does. A rule uses the throughput, uses the buffer (BOLA), or switches
+between throughput and buffer.
 
 Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos", INFOCOM 2016; Spiteri,
 Sitaraman, Sparacio, "From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player", MMSys 2018,

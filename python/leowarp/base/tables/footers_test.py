@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leowarp.base import footers, parquetfiles
 from leowarp.base.errors import TraceError
+from leowarp.base.tables import footers, parquetfiles
 
 
 def write(path, columns=3, rows=7, **options):
@@ -56,7 +56,7 @@ def test_footers_of_many_columns_are_not_decoded(tmp_path, monkeypatch):
 FORGED = """
 import sys
 from pathlib import Path
-from leowarp.base import parquetfiles
+from leowarp.base.tables import parquetfiles
 from leowarp.base.errors import TraceError
 whole, path = Path(sys.argv[1]), Path(sys.argv[2])
 content = bytearray(whole.read_bytes())

@@ -11,10 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.base import footers, plainfiles
+from leowarp.base import plainfiles
 from leowarp.base.errors import HostError, TraceError
 from leowarp.base.machine.memory import usable_memory_bytes
 from leowarp.base.plainfiles import kind_of
+from leowarp.base.tables import footers
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp.base import parquetfiles
 from leowarp.base.errors import HostError, TraceError
+from leowarp.base.tables import parquetfiles
 
 READ = """
 import resource, sys
 from pathlib import Path
 import pyarrow.parquet
-from leowarp.base import parquetfiles
+from leowarp.base.tables import parquetfiles
 from leowarp.base.errors import TraceError
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 try:

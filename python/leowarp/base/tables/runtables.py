@@ -8,8 +8,9 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.base import layout, neighbours, parquetfiles, plainfiles, recorded
-from leowarp.base.metadata import decode_metadata
+from leowarp.base import layout, neighbours, plainfiles, recorded
+from leowarp.base.tables import parquetfiles
+from leowarp.base.tables.metadata import decode_metadata
 
 if TYPE_CHECKING:
     import pyarrow as pa

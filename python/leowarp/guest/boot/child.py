@@ -69,8 +69,9 @@ class Child:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
-                # Reading was interrupted, for instance by Ctrl-C. The new process may already run. Its process id is
-                # therefore read even after an interruption. A new process sends its id before it does anything else.
+                # Reading was interrupted, for instance by Ctrl-C. The new process may already be running. Its process
+                # id is therefore read even after an interruption. A new process sends its id before it does anything
+                # else.
                 launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece

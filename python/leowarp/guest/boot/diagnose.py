@@ -31,8 +31,8 @@ _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm
 _KILLED = "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer"
 _LESS_MEMORY = "dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory"
 
-# The number of last lines in a message. This number is enough for a panic's reason and its context, and small enough
-# for a terminal.
+# A message quotes at most this number of lines, namely the last lines of the console. This number is enough for a
+# panic's reason and its context, and small enough for a terminal.
 LAST_WORDS = 12
 LONGEST_WORD = 200
 # Lines that do not help a user: the agent's lines for the host, and the registers, raw stack, code and call traces of a

@@ -80,7 +80,7 @@ def test_what_an_entry_needs_stands_before_it_and_goes_with_it(reader, tmp_path,
     without = {entry["name"] for entry in reader.of_kernel("default", "leolink")[0]}
     assert without == {entry["name"] for entry in ENTRIES} - {"leolink", "cures", "direct", "sockets"}
     listed = (GUEST / "overrides.toml").read_text()
-    # The kernel "few" has no links, but features that a scenario may request.
+    # The kernel "few" has the features that a scenario may request, but no links.
     shelf = '[[kernel]]\nname = "few"\npurposes = ["time", "random", "scenario"]\n'
     (tmp_path / "kernels.toml").write_text(shelf)
     (tmp_path / "overrides.toml").write_text(listed)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leowarp.base.streams import stream
 from leowarp.media.access.slots import Slots
-from leowarp.scenario.media.access import quantiles_ns
+from leowarp.scenario.media.access_rules import quantiles_ns
 from leowarp.scenario.schema import Access
 
 

@@ -20,7 +20,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.streams import stream
 from leowarp.ephemeris import FIBRE_INDEX, EcefMetres, Ephemeris
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
-from leowarp.scenario.media.access import quantiles_ns
+from leowarp.scenario.media.access_rules import quantiles_ns
 from leowarp.scenario.schema import Access, Plan
 
 TERMINAL, GATEWAY, POP = range(3)

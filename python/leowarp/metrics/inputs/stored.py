@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from leowarp.base import layout, recorded, runtables
+from leowarp.base import layout, recorded
 from leowarp.base.errors import TraceError
-from leowarp.base.metadata import decode_metadata
+from leowarp.base.tables import runtables
+from leowarp.base.tables.metadata import decode_metadata
 from leowarp.metrics.inputs.channels import Channels, split_timeline
 from leowarp.metrics.inputs.held import make_room
 from leowarp.metrics.inputs.large import LargeTable

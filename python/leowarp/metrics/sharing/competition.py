@@ -5,9 +5,9 @@ Two flows compete while both are alive and send their data over the same directi
 same ordered pair of stations take the same path. Flows in opposite directions do not compete, because each direction of
 a link has its own queue and rate.
 
-Two flows are competitors if they compete for at least `LEAST_NS`. They must also compete for at least `LEAST_RATIO` of
-the longer of their two lives. Over a shorter time, a share would only show how bursts of two flows alternate. For a
-long flow, the share over a short moment would also not be typical.
+Two flows are competitors if they compete for at least `LEAST_NS`. Their competition must also last at least
+`LEAST_RATIO` times as long as the longer-lived of the two flows. Over a shorter time, a share would only show how
+bursts of two flows alternate. For a long flow, the share over a short moment would also not be typical.
 
 Connections of programs that carry almost no data (`CONTROL_RATIO`) do not compete. iperf3's first connection negotiates
 the test. It does not compete either.

@@ -152,7 +152,8 @@ class _Rates:
                 self._known[key] = self._rate(number, spans)
             rate = self._known[key]
             if rate is None:
-                # A share among only the flows with known goodput would be a different quantity with the same name.
+                # A share could be computed from only the flows with known goodput. Such a share would be a different
+                # quantity with the same name.
                 return None
             rates.append(rate)
         return rates

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from leowarp.base import layout
-from leowarp.base.metadata import decode_metadata
+from leowarp.base.tables.metadata import decode_metadata
 from leowarp.report.pages.cures_section import cures_section
 from leowarp.results.run import Run
 from leowarp.trace import TABLES

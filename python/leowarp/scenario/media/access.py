@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from leowarp.base import units
-from leowarp.base.errors import ScenarioError
+from leowarp.scenario.media.access_rules import ORDERED, check_base, check_quantiles, keys_without_effect
 from leowarp.scenario.media.constellation import FollowsConstellation
 from leowarp.scenario.media.medium_section import Idle
 from leowarp.scenario.names.presets import Preset
@@ -406,13 +406,13 @@ class Access(QueueKeys, FollowsConstellation):
             # The preset's values are decoded like those of a user, so that their units and ranges are checked as well.
             if not section.gave(key):
                 section.values[attribute] = decode(written, declared, section.origin)
-        for least, most in _ORDERED:
+        for least, most in ORDERED:
             low, high = (value_of(section, Access, known[key][0]) for key in (least, most))
             if low > high:
                 origin = section.where(least if section.gave(least) else most)
                 problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
-        _check_base(section, problems)
-        _check_quantiles(section, problems)
+        check_base(section, Access, problems)
+        check_quantiles(section, Access, problems)
         # An outage lies between `outage_reach` before its reconfiguration and `outage_reach` after it.
         if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
@@ -420,7 +420,7 @@ class Access(QueueKeys, FollowsConstellation):
         # The longest hold must be shorter than the time between two reconfigurations.
         if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
-        for when, idle in _idle(section).items():
+        for when, idle in keys_without_effect(section, Access).items():
             for key in idle:
                 attribute, _ = known[key]
                 # The text of a plan contains every key. A key without effect is therefore a mistake only if its value
@@ -480,91 +480,3 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
     ),
 }
 """The values of the keys that each preset fills in."""
-
-
-def _check_base(section: Section, problems: Problems) -> None:
-    """Check that the next slot's base can differ by the minimum step and stay in range, whatever the present base.
-
-    For a base in the middle of the range, a step must fit into half of the range: high - low >= 2 step. A base with
-    equal bounds and a step of 0 is constant. It is valid.
-    """
-    low, high, step = (
-        value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
-    )
-    # `_ORDERED` already reports a range whose maximum is below its minimum; a second message would only confuse.
-    if low <= high < low + 2 * step:
-        rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
-        hint = f"at most {units.TIME.format((high - low) // 2)}"
-        problems.add(section.where("base_step_min"), "access.base_step_min", rule, hint)
-
-
-def quantiles_ns(texts: Sequence[str]) -> list[int]:
-    """Parse the quantiles in `texts` (`Access.base_rtts` or `Access.stalls`), and return them in ns.
-
-    Raises ScenarioError if a quantile is not a time from 0 s to 10 s, if the quantiles decrease, or if there is only
-    one.
-    """
-    values_ns = [int(units.TIME.parse(each)) for each in texts]
-    if any(not 0 <= each <= 10 * 10**9 for each in values_ns):
-        raise ScenarioError("a quantile is not from 0 s to 10 s")
-    if len(values_ns) == 1:
-        raise ScenarioError("one quantile is no distribution", "write the least and the largest, at least")
-    if values_ns != sorted(values_ns):
-        raise ScenarioError("the quantiles descend", "write them from the least to the largest")
-    return values_ns
-
-
-def _check_quantiles(section: Section, problems: Problems) -> None:
-    """Check that `base_rtts` and `stalls` are increasing times."""
-    for key in ("base_rtts", "stalls"):
-        try:
-            quantiles_ns(value_of(section, Access, key))
-        except ScenarioError as error:
-            problems.add(section.where(key), f"access.{key}", error.message, error.hint)
-    if value_of(section, Access, "stall_every_ns") and not value_of(section, Access, "stalls"):
-        hint = 'write their lengths too, as in stalls = ["30 ms", "40 ms"]'
-        problems.add(section.where("stall_every"), "access.stall_every", "has no effect without stalls", hint)
-
-
-def _idle(section: Section) -> dict[str, tuple[str, ...]]:
-    """Return the keys of ``[access]`` that have no effect because of other keys, grouped by reason.
-
-    Returns: A dict from reason to TOML keys of ``[access]``. The message is "has no effect with" and the reason.
-    """
-    idle_keys: dict[str, tuple[str, ...]] = {}
-    if value_of(section, Access, "geometry") == "profile":
-        idle_keys['geometry = "profile"'] = _GEOMETRY
-        if value_of(section, Access, "base_rtts"):
-            idle_keys["base_rtts"] = ("base_rtt_min", "base_rtt_max", "base_step_min")
-    else:
-        drawn = ("base_rtt_min", "base_rtt_max", "base_step_min", "base_rtts", "base_kept")
-        idle_keys['geometry = "constellation"'] = drawn
-    if not value_of(section, Access, "stall_every_ns"):
-        idle_keys['stall_every = "0 s"'] = ("stalls",)
-    if value_of(section, Access, "handover") == "hold":
-        idle_keys['handover = "hold"'] = ("spike_min", "spike_max")
-    scheduled = [value_of(section, Access, name) is None for name in ("capacity_bps", "capacity_up_bps")]
-    if not scheduled[0]:
-        idle_keys["a capacity that is given"] = ("schedule_min", "schedule_median", "schedule_max")
-    if not scheduled[1]:
-        idle_keys["a capacity_up that is given"] = ("schedule_up_min", "schedule_up_median", "schedule_up_max")
-    if not any(scheduled):
-        idle_keys["capacities that are given"] = ("busy_hour", "busy")
-    return idle_keys
-
-
-# The first key of each pair is a minimum, which must not exceed the second key, its maximum.
-_ORDERED = (
-    ("base_rtt_min", "base_rtt_max"),
-    ("handover_min", "handover_max"),
-    ("spike_min", "spike_max"),
-    ("outage_min", "outage_max"),
-    ("schedule_min", "schedule_median"),
-    ("schedule_median", "schedule_max"),
-    ("schedule_up_min", "schedule_up_median"),
-    ("schedule_up_median", "schedule_up_max"),
-)
-_GEOMETRY = (
-    "terminal_latitude", "terminal_longitude", "gateway_latitude", "gateway_longitude", "pop_latitude",
-    "pop_longitude", "min_elevation", "scheduler", "processing_delay",
-)  # fmt: skip

@@ -406,7 +406,7 @@ _LARGEST_QUEUE = 10**9
 _LONGEST_TEXT = 200
 _LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
-"""The most characters of a wrong value that a message repeats. A value in a file may be megabytes long."""
+"""A message shows at most this number of characters of a wrong value. A value in a file may be megabytes long."""
 # Sysctls that contain the name of a program that the kernel starts (Linux 6.12: fs/coredump.c, kernel/module/kmod.c,
 # lib/kobject_uevent.c, kernel/reboot.c).
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")

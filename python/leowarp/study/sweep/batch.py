@@ -70,8 +70,9 @@ class Batch:
 
     def encode(self) -> dict[str, Any]:
         """Return the batch as JSON, for `DaskWorkers`. The method `decode` reverses the encoding."""
-        # The maker may be an object of any class, so it is pickled. Pickling is safe here: a batch goes only from the
-        # study's process to its own workers, and never through a file.
+        # The maker may be an object of any class, and JSON cannot represent such objects. The maker is therefore
+        # pickled. Pickling is safe here: a batch goes only from the study's process to its own workers, and never
+        # through a file.
         return {
             "number": self.number,
             "orders": [asdict(order) for order in self.orders],

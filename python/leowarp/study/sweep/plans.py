@@ -17,8 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp.base import layout, parquetfiles, plainfiles, tomltext
+from leowarp.base import layout, plainfiles, tomltext
 from leowarp.base.errors import TraceError
+from leowarp.base.tables import parquetfiles
 from leowarp.guest.building.trust import Code
 from leowarp.scenario import is_kernel_name
 from leowarp.study.sweep import disk

@@ -24,8 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from leowarp.base import parquetfiles, plainfiles
+from leowarp.base import plainfiles
 from leowarp.base.errors import TraceError
+from leowarp.base.tables import parquetfiles
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
 

@@ -87,7 +87,7 @@ def _followers(
     later = np.arange(len(level)) + delay_ns / power.spacing_ns
     count = int(np.searchsorted(later, len(level) - 1, side="right"))
     if count < GROUPS or power.frozen:
-        # If the series is too short to learn from, or constant, the receiver expects the received level again.
+        # If the series is constant or too short to learn from, the expected level equals the received level.
         ends = np.array([level.min() - 1, level.max() + 1])
         return ends, ends
     now, then = level[:count], np.interp(later[:count], np.arange(len(level)), level)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One random realisation of the link to a terminal. It has the power over time, the outcomes of all codewords, and the
-rows for the timeline."""
+"""One random realisation of the link to a terminal. It gives the received power at each time, the outcomes of all
+codewords, and the timeline's rows."""
 
 from __future__ import annotations
 

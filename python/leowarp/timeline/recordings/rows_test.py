@@ -130,8 +130,8 @@ def test_a_ping_in_step_meets_each_recorded_probe_once_though_its_time_was_round
     (tmp_path / "pings.txt").write_text(printed(t_ns, rtt_ns))
     again_ns = met(read(tmp_path / "pings.txt"), keys(), t_ns, down_first=down_first)
     # From 100 ms on, ping prints whole ms, so a printed round trip is wrong by up to half a ms. A reply may wait for
-    # the previous reply, whose printed round trip is also wrong by up to half a ms. The sending time is the printed
-    # time minus the round trip. The sending time therefore has the same error as the round trip.
+    # the previous reply. The printed round trip of the previous reply is also wrong by up to half a ms. The sending
+    # time is the printed time minus the round trip. The sending time therefore has the same error as the round trip.
     assert np.nanmax(np.abs(again_ns - rtt_ns)) <= 2 * MS
 
 
