@@ -6,10 +6,9 @@
 //! `arp` have addresses at both ends, and routes through the far end's address. The queueing discipline of a direction
 //! is on its sending side. Interfaces stay up. The queueing disciplines of a link that is down refuse packets.
 //!
-//! The messages for all events of an instant are sent in several rounds. In each round, each namespace gets its
-//! messages in one batch. Each batch is sent by one system call. Three rounds create new links. They handle the first
-//! end, then the second end, and then the first end again (message::up_again). The last round contains all other
-//! messages.
+//! The messages for all events of an instant are sent in several rounds. In each round, each namespace gets one batch of
+//! messages, by one system call. Three rounds create new links. They handle the first end, then the second end, and then
+//! the first end again (message::up_again). The last round contains all other messages.
 
 mod ahead;
 pub mod aqm;
