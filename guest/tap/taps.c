@@ -200,7 +200,10 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		filled_bytes[order[0]] = 0;
 	is_ready = full;
 	local_bh_enable();
-	/* no packet is recorded during the copy. This chunk is filled again only after the current chunk is full */
+	/*
+	 * no packet is recorded during the copy. the chunk that is copied here is filled again only after the chunk
+	 * that packets now fill is full
+	 */
 	return copy_to_user(to, chunks + chunk * CHUNK_BYTES, filled_bytes[chunk]) ? -EFAULT : filled_bytes[chunk];
 }
 

@@ -3,7 +3,7 @@
  * loss_detection: the method notified, which receives notices of route changes (design/cures.md, "Notice"). A notice
  * states for how long packets to a destination may arrive out of order. For the stated time, the sender does not
  * declare packets to this destination lost merely because later packets have arrived. Without RACK, the timers (TLP,
- * RTO) keep running during the time that a notice states.
+ * RTO) keep running during this time.
  *
  * Anyone who can send a packet to a host can send it a notice. Neither the source nor the content of a notice is
  * verified.

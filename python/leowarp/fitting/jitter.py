@@ -263,8 +263,8 @@ def _without_noise(
 
 
 def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
-    """Return the shortest and longest uplink step with the same range of whole frames as `step_ns`. Both are in ns. No
-    recording can distinguish two steps within this range."""
+    """Return the shortest and the longest uplink step that give the same range of whole frames as `step_ns`. Both are
+    in ns. No recording can distinguish two steps within this range."""
     frame_ns = 1e9 / access.frames_per_s
     first, last = up_step_frames(step_ns / frame_ns)
     # up_step_frames(f) returns first = ceil(f / 2) and last = floor(1.5 f).

@@ -89,7 +89,8 @@ def cape_no_variation(sample: Sample) -> Outcome:
 
     A lost packet stops in-order delivery and acknowledgements for different times, so goodput is measured at both ends.
 
-    Returns: Numbers by end: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
+    Returns: Two numbers for each of the two ends: `below_90_ratio` and `below_50_ratio`. They are shares of the bins
+        after 10 s.
     """
     low, half = ({name: _dips(sample, share, name)["aalborg-cape-town"] for name in READINGS} for share in (0.9, 0.5))
     verdicts: list[Verdict] = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the numbers for the claims about effects of reordering (1.25 to 1.30). Each number comes from one run."""
+"""Computes the numbers for claims 1.25 to 1.30, about effects of reordering. Each number comes from one run."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def _simulated_entropy(jitter_ms: float) -> str:
 
 
 def _order_text(order: tuple[str, ...], from_ms: float | None) -> str:
-    """Return a text with an order, and with the jitter from which on this order holds."""
+    """Return a text that states an order, and the smallest jitter for which the order holds."""
     kept = " > ".join(order)
     return f"{kept} at no end of the grid" if from_ms is None else f"{kept} from {from_ms:g} ms on"
 
