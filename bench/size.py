@@ -83,7 +83,7 @@ BASE = "one flow, Madrid to Tokyo"
 @dataclass(frozen=True)
 class Price:
     """Values between two virtual times: the guest's processor time, the hops, the sent packets and the used link
-    directions. A hop is a packet that a link delivers."""
+    directions. Each packet that a link delivers counts as one packet-hop."""
 
     cpu_s: float
     hops: int

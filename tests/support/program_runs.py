@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in the guest with one flow of programs."""
+"""Makes runs in the guest. Each run has one flow between two programs."""
 
 import json
 from pathlib import Path

@@ -20,8 +20,8 @@ with a lower mean orbit has decayed."""
 MOST_GROWTH = 1.1
 """The maximum factor by which the semi-major axis may have grown since the epoch. If the factor is larger, SGP4 has
 extrapolated drag too far, and the orbit is not real. In a low orbit, the factor 1.1 means an increase of 690 km. No
-real orbit changes so fast: ion engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer
-orbit of 10 h by 10 %, before it decays."""
+real orbit changes so fast: ion engines raise an orbit by 100 km per month. Drag takes weeks to lower a transfer orbit
+with a period of 10 h by 10 %, and the orbit decays only afterwards."""
 _STEADY = 0.02
 """If the semi-major axis changes by at most this share, a check of a few instants is enough. SGP4 models drag by a
 polynomial of degree four, whose value falls faster and faster. Before the polynomial reaches 0, at least one of four

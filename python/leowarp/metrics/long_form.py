@@ -233,8 +233,8 @@ def _columns(
     """
     if frame.empty:
         return []
-    # The columns `flow` and `when` are converted once for all metrics. A few hundred conversions of short series would
-    # take a tenth of the host's time for a short run.
+    # The columns `flow` and `when` are converted once for all metrics. In a short run, a few hundred conversions of
+    # short series would take a tenth of the time that the host needs.
     flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
         _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)

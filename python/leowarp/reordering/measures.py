@@ -50,8 +50,8 @@ class Meter:
         seq : array-like of shape (n,)
             The sequence numbers in packets, one per packet. Further copies of a packet count as duplicates.
         t_ns : array-like of shape (n,), optional
-            The times of arrival in ns, or `datetime64`. Without times, the results for late times and for gaps in ns
-            are None.
+            The times of arrival in ns, or `datetime64`. If there are no times, the late times and the gaps in ns are
+            None.
         len_bytes : array-like of shape (n,), optional
             The payload lengths. Without lengths, the results for byte offsets are None.
 

@@ -164,9 +164,9 @@ class Harq:
             return self._whole_symbols(self.first_bits)
         if self.rule == "equal" and self.kind == "incremental":
             return self._whole_symbols(self.codeword_bits / (self.retransmissions + 1))
-        # The expected power is the power that the channel exceeds with the target probability. By default, the target
-        # probability is one half. Before the first transmission, nothing is known about the channel. A probability of
-        # one half is a compromise between delay and number of symbols (design/lms-harq.md).
+        # The expected power is a quantile: the channel exceeds this power with the target probability. By default, the
+        # target probability is one half. Before the first transmission, nothing is known about the channel. A
+        # probability of one half is a compromise between delay and number of symbols (design/lms-harq.md).
         information = float(self.bit_information(snr_db + levels.first_db))
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)
 
