@@ -42,9 +42,9 @@ def the_old_link_is_down(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 CHANGED = {
-    "no entry": (the_old_way_ends, "no_old_way"),
-    "down": (the_old_link_is_down, "no_old_way"),
-    "back": (the_old_way_comes_back, "same_way"),
+    "no entry": (the_old_way_ends, "no_old_path"),
+    "down": (the_old_link_is_down, "no_old_path"),
+    "back": (the_old_way_comes_back, "same_path"),
 }
 
 

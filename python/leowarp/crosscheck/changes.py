@@ -138,15 +138,15 @@ def _switch(instant: Instant, entry: tuple[str, str], before: str, full_bytes: d
     copies_refused = marker_refused = None
     met = None
     if rests is None or old in state.down:
-        copies_refused = marker_refused = "no_old_way"
+        copies_refused = marker_refused = "no_old_path"
     elif any(b == node for _, b in rests.old):
-        copies_refused = marker_refused = "same_way"
+        copies_refused = marker_refused = "same_path"
     else:
         by_old, by_new = (old, *rests.old), (new, *rests.new)
         enters = {link[1]: link for link in reversed(by_old)}
         met = next(((enters[link[1]], link) for link in by_new if link[1] in enters), None)
         if met is None:
-            marker_refused = "no_old_way"
+            marker_refused = "no_old_path"
         elif not all(state.delays_ns.get(link, 0) > 0 or link in state.rates_bps for link in met):
             met, marker_refused = None, "no_time"
     return Switch(

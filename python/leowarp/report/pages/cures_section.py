@@ -57,8 +57,8 @@ _NODES = {
     "signals_bytes": ("markers and notices, bytes", 1),
 }
 _REFUSALS = {
-    "no_old_way": "the previous link no longer leads there",
-    "same_way": "the previous link leads back to this node",
+    "no_old_path": "the previous link no longer leads there",
+    "same_path": "the previous link leads back to this node",
     "no_time": "the paths meet behind a link without delay and rate",
     "in_flight": "packets are in flight on the previous link, and the new path is shorter",
 }

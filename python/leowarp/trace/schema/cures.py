@@ -3,7 +3,7 @@
 
 from leowarp.trace.schema.columns import BOOL, BYTES, I64, NS, PKTS, U8, U31, U64, Column, TableSchema, host, key
 
-REFUSALS = {1: "no_old_way", 2: "same_way", 3: "no_time", 4: "in_flight"}
+REFUSALS = {1: "no_old_path", 2: "same_path", 3: "no_time", 4: "in_flight"}
 """The reasons why a cure did not act on some or all packets at a route change. Only cures that need the old path can
 fail to act for one of these reasons."""
 
