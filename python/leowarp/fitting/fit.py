@@ -234,5 +234,5 @@ def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:
     """Return the sort key of an estimate. An estimate from probes or traces ranks higher than an estimate from
-    transfers. Of two estimates from the same kind of data, the one from more data ranks higher."""
+    transfers. If two estimates are from the same kind of data, the one from more data ranks higher."""
     return ("bound" not in estimate.note, estimate.count)

@@ -4,8 +4,8 @@
 Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB of memory. This
 module therefore limits the length of the footer and the number of values in it.
 
-It also returns the sizes of the columns. pyarrow has the same numbers, but its `RowGroupMetaData.column` ends the
-process if the C++ library finds an error in the metadata of the column: pyarrow declares the function without `except
+It also returns the sizes of the columns. pyarrow has the same numbers. However, its `RowGroupMetaData.column` ends the
+process if the C++ library finds an error in a column's metadata, because pyarrow declares the function without `except
 +`. One changed byte of a footer is enough.
 
 The footer is in Apache Thrift's compact protocol
@@ -126,7 +126,7 @@ class _Reader:
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._at = 0
-        self.count = 0
+        self._count = 0
 
     def structure(self, place: tuple[int, ...] = ()) -> dict[int, Any]:
         """Read a structure up to its end."""
@@ -169,8 +169,8 @@ class _Reader:
         return items
 
     def _count_one(self) -> None:
-        self.count += 1
-        if self.count > MOST_VALUES:
+        self._count += 1
+        if self._count > MOST_VALUES:
             raise FooterError(f"its footer has more than {MOST_VALUES:,} values")
 
     def _byte(self) -> int:

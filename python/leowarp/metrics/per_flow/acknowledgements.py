@@ -3,8 +3,8 @@
 timeouts. The module also counts spurious retransmissions, and retransmissions sent after a timeout.
 
 An ACK answers the data segments that arrived since the previous ACK, whether in order or not. When the receiver delays
-ACKs, it counts the same segments (RFC 5681, 4.2). Of the answered segments, the segment that arrived first waits
-longest. All numbers except the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from
+ACKs, it counts the same segments (RFC 5681, 4.2). The segment that arrived first waits longest of all answered
+segments. All numbers except the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from
 the kernel's counters at the sender's host. The values from these counters are None if another TCP flow starts at the
 sender's host.
 """

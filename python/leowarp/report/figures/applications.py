@@ -91,8 +91,8 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def waterfall(runs: Sequence[Run]) -> Figure:
-    """Draw the times at which the objects of a page were requested and arrived. Of each flow, the figure shows only the
-    slowest page load.
+    """Draw the times at which the objects of a page were requested and arrived. The figure shows only the slowest page
+    load of each flow.
 
     runs: The runs with page loads.
     Returns: A figure with one panel per flow, in ms since the page's start. Each object is a bar.

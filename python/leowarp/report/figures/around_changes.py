@@ -54,7 +54,7 @@ def _never_changed(group: Sequence[Run]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
-    """Of the first run's flows, return the view of the flow with the most late packets at one route change.
+    """Return the view of the first run's flow that has the most late packets at one route change.
 
     runs: The views of the flows. Views of runs other than the first are ignored.
     change_s: The time in s of the route change at which the flows are compared. If it is None, the flows are compared

@@ -121,8 +121,8 @@ def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
     """Return the clock for all sending times, irtt's interval, and remarks for the user. If there is a clock, the
     interval is 0.
 
-    Returns: The clock, the interval in ns, and the remarks. The clock is wall, monotonic or number. Of the wall and the
-        monotonic clock, the clock that more round trips have is chosen. If the wall clock was set during the
+    Returns: The clock, the interval in ns, and the remarks. The clock is wall, monotonic or number. The chosen clock is
+        the wall clock or the monotonic clock, whichever more round trips have. If the wall clock was set during the
         measurement, or did not advance, the monotonic clock is returned.
     """
     both: list[tuple[int, int]] = []
