@@ -128,13 +128,6 @@ class Run(RunTables):
         ends = self.observed_plan.flows[flow]
         return metrics.both_ways_ns(self.tables, (ends.source, ends.destination))
 
-    def path_delay(self, source: str, destination: str) -> pd.DataFrame:
-        """Return the propagation delay of the path from one station to another, from `metrics.path_delay`."""
-        from leowarp import metrics
-
-        known = self.numbers.path_delay.get((source, destination))
-        return metrics.path_delay(self.tables, (source, destination), self.end_ns) if known is None else known
-
     @property
     def capacity_bps(self) -> float | None:
         """The payload rate of the slowest link on the main flow's path. It is the link's rate, multiplied by payload /

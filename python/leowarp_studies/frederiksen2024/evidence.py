@@ -371,7 +371,7 @@ def busiest_minute(instants_ns: Any) -> int:
 def delay_steps(run: Run) -> int:
     """Count the instants at which the delay of the current path changes, but not the path itself."""
     flow = run.observed_plan.flows[run.main_flow]
-    delays = run.path_delay(flow.source, flow.destination)
+    delays = run.numbers.path_delay[flow.source, flow.destination]
     steps_ns = set(delays["t_ns"].to_numpy()[1:][np.diff(delays["delay_ns"].to_numpy(dtype="float64")) != 0])
     return len(steps_ns - set(run.changes["t_ns"]))
 

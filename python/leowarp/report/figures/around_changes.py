@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from leowarp.base.errors import TraceError
-from leowarp.metrics import DATA, packet_rtt, step_at
+from leowarp.metrics import DATA, packet_rtt, path_delay, step_at
 from leowarp.metrics.inputs.tables import floats
 from leowarp.report.figures.instants import common_instant, hit_hardest_first, hits, hits_of_run
 from leowarp.report.figures.manyflows import Named, hit_hardest
@@ -267,7 +267,10 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
             axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",
                       markersize=1.2, markeredgewidth=0, label=PACKET_WORDS, rasterized=True)  # fmt: skip
         flow = run.observed_plan.flows[run.main_flow]
-        ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
+        ways = [
+            path_delay(run.tables, ends, run.end_ns, run.link_values)
+            for ends in ((flow.source, flow.destination), (flow.destination, flow.source))
+        ]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
         # With `routing.reverse = "own"`, the two directions change at different instants. The sum of the delays of both
         # directions is therefore evaluated at every instant at which either delay changes.
