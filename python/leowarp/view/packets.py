@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.base.instants import distinct
 from leowarp.metrics import both_ways_ns
 from leowarp.metrics.inputs.tables import floats, truths
 from leowarp.results.run import Run
@@ -45,7 +46,7 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
         return None
     del because
     pairs = {(flow.source, flow.destination) for flow in run.observed_plan.flows}
-    changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
+    changes_ns = distinct([both_ways_ns(tables, pair) for pair in sorted(pairs)])
     # A run that ends when its flows are complete may end before the first change.
     changes_ns = changes_ns[changes_ns < run.end_ns]
     # If a run has no changes, all packets are stored only if the user requests it. For a run without changes, the page

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from leowarp.base.instants import distinct
 from leowarp.metrics import flow_pairs, pair_routes, route_changes
 from leowarp.results.run import Run
 from leowarp.scenario.schema import Access, Plan
@@ -99,7 +100,7 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
         when = run.link_values.delay_instants_ns(a, b)
         if not run.link_values.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
-    at_ns = np.unique(np.concatenate(instants))
+    at_ns = distinct(instants)
     # Either all times are listed or only the first. If only some times were listed, the delays would seem constant
     # between the listed times.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.instants import distinct
 from leowarp.base.streams import stream
 from leowarp.scenario.schema import Access
 
@@ -128,7 +129,7 @@ def capacity_rows(
     """
     wander_t_ns, wander = _wander(access, way, seed, duration_ns)
     step_t_ns, step = _modulation(access, way, seed, duration_ns)
-    t_ns = np.unique(np.concatenate([[0], wander_t_ns, step_t_ns, begin_ns, *held_ns]))
+    t_ns = distinct([[0], wander_t_ns, step_t_ns, begin_ns, *held_ns])
     t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
     level = levels_bps[np.searchsorted(begin_ns, t_ns, side="right") - 1]
     wandering = wander[np.searchsorted(wander_t_ns, t_ns, side="right") - 1]

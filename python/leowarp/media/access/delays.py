@@ -16,6 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.base.instants import distinct
 from leowarp.base.streams import stream
 from leowarp.media.access.capacity import cut_normal
 from leowarp.media.access.outages import bursts_ns
@@ -51,7 +52,7 @@ def channel_rows(
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
     bursts = bursts_ns(access, way, residual, seed=seed, duration_ns=duration_ns)
-    t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages, *bursts]))
+    t_ns = distinct([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages, *bursts])
     t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
     delay_ns = slots.base_at_ns(t_ns)
     # The components of the delay are added. Each component has its own random stream. If one component is left out, the

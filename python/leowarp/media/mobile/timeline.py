@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from leowarp.base.instants import distinct
 from leowarp.base.nodes import host_node
 from leowarp.ephemeris import Ephemeris
 from leowarp.media.mobile.parameters import described, last_hop_of, realisation_of, warnings_about
@@ -111,7 +112,7 @@ def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> N
         path = paths[0]
         if path is None:
             continue
-        at_ns = np.unique(np.append(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns))
+        at_ns = distinct([[t_ns], clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)]])
         forward_ns = delays.forward_ns(at_ns, path)
         changes = np.diff(forward_ns, prepend=now_ns) != 0
         for instant_ns, delay_ns in zip(at_ns[changes].tolist(), forward_ns[changes].tolist(), strict=True):

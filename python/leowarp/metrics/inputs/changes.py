@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.base.instants import distinct
 from leowarp.base.nodes import host_node
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.link_values import LinkValues, link_values
@@ -102,7 +103,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
             # If a delay and the route are set at the same instant, the first piece already has the new delay.
             low, high = np.searchsorted(when, row.t_ns, side="right"), np.searchsorted(when, until_ns, side="left")
             instants.append(when[low:high].astype("int64"))
-        t_ns = np.unique(np.concatenate(instants))
+        t_ns = distinct(instants)
         delay = sum((links.delay_ns(a, b, t_ns) for a, b in taken), np.zeros(len(t_ns)))
         pieces.append((t_ns, delay, len(row.path) - 1, row.path_id))
     instants_ns, delays, hops, path_ids = zip(*pieces, strict=True) if pieces else ((), (), (), ())

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from leowarp.base.instants import distinct
 from leowarp.metrics.inputs.channels import Channels, Pair, Steps
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import Tables, floats, rows_by, rows_of_event
@@ -93,7 +94,7 @@ class LinkValues:
         t_ns = self.rate_instants_ns(a, b)
         low, high = np.searchsorted(t_ns, [edges_ns[0], edges_ns[-1]], side="right")
         # Bins are also split at every change of the rate, so that the rate is constant in each piece.
-        every = np.unique(np.concatenate([edges_ns, t_ns[low:high]]))
+        every = distinct([edges_ns, t_ns[low:high]])
         every = every[every <= edges_ns[-1]]
         bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9
         return np.add.reduceat(bits, np.searchsorted(every, edges_ns[:-1]))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.base.instants import distinct
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars import names
 from leowarp.scalars.of_flows import REPLIES
@@ -169,7 +170,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
     Returns: DataFrame in chronological order, with one row per slot in which something was sent. If no probe outside of
         the guard times was answered, the round-trip times of the slot are nan.
     """
-    borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
+    borders = distinct([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]])
     rows: list[dict[str, Any]] = []
     for t_ns, until_ns in itertools.pairwise(borders.tolist()):
         # A probe belongs to the slot in which it was sent. Even if the reply came after the change, the probe itself

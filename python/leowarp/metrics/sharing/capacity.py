@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from leowarp.base.instants import distinct
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.link_values import LinkValues, link_values
@@ -89,7 +90,7 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
     # Bins are divided where the route changes, because `path_capacity` uses the path at the start of a bin for the
     # whole bin.
-    cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
+    cuts_ns = distinct([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]])
     rate_bps = path_capacity(tables, pair, cuts_ns, links)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
     # Before the first route, and while there is no route, no data can be carried. The rate is therefore 0: nan would

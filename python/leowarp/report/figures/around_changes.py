@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from leowarp.base.errors import TraceError
+from leowarp.base.instants import distinct
 from leowarp.metrics import DATA, packet_rtt, path_delay, step_at
 from leowarp.metrics.inputs.tables import floats
 from leowarp.report.figures.instants import common_instant, hit_hardest_first, hits, hits_of_run
@@ -274,7 +275,7 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
         # With `routing.reverse = "own"`, the two directions change at different instants. The sum of the delays of both
         # directions is therefore evaluated at every instant at which either delay changes.
-        grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
+        grid = distinct([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside])
         empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
         axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",
                   linewidth=0.8, linestyle=":", label=EMPTY_WORDS)  # fmt: skip

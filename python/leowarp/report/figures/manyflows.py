@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from leowarp.base.instants import distinct
 from leowarp.report.labels import MOST_LINES, by_run, labels, styles
 from leowarp.report.style import BEFORE, line_style
 from leowarp.results.run import Run
@@ -43,7 +44,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     # Two flows may have times that are equal in ns. Converted to s, these times may differ in the last bit. Without
     # rounding, two equal times would count as different times.
     known = [np.round(t_s, 9) for t_s, _ in series]
-    grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
+    grid = distinct(known) if known else np.zeros(0)
     if not len(grid):
         return
     values = np.full((len(series), len(grid)), np.nan)
