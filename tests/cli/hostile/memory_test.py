@@ -22,7 +22,6 @@ VERBS = {
     "report": ["report", "RUN"],
     "view": ["view", "RUN"],
     "export": ["export", "RUN", "TABLE", "--out", "OUT"],
-    "compare": ["compare", "RUN", "RUN", "--out", "OUT"],
     "verify": ["verify", "RUN", "--files"],
 }
 
