@@ -135,19 +135,18 @@ def drive(
     Raises HostError if the machine does not meet a requirement. One message names all failed requirements.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
     """
-    directory = prepared(image, directory, memory_bytes)
-    watched = Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience(), consoles)
+    directory = _prepared(image, directory, memory_bytes)
+    watched = _Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience(), consoles)
     try:
-        spent = watched.run(seed, memory_bytes)
-        end = watched.ending(spent)
+        result = watched.run(seed, memory_bytes)
     except KeyboardInterrupt:
         watched.tell(on_warning)
         raise
     watched.tell(on_warning)
-    return watched.result(directory / "out", end, spent)
+    return result
 
 
-def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
+def _prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     """Prepare `directory` for the guest, and return it. The preparation checks all requirements, empties `out/` and
     writes the initramfs.
 
@@ -200,76 +199,53 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
     ]
 
 
-@dataclass(frozen=True)
-class Spent:
-    """How a guest ended, and which resources it used.
-
-    returncode: The exit status of the kernel program. A negative number means the signal that ended the kernel program.
-    peak_memory_bytes: The largest resident size of the kernel program.
-    """
-
-    returncode: int
-    cpu_s: float
-    wall_s: float
-    peak_memory_bytes: int
-
-
-class Watched:
+@dataclass
+class _Watched:
     """Watches one guest from boot to end.
 
-    `virtual_ns` is the last time that the guest's agent reported, in ns. `error` is the agent's first error.
+    consoles: None means that all consoles except the first are unconnected.
+    virtual_ns: The last time that the guest's agent reported.
+    error: The agent's first error.
     """
 
-    def __init__(
-        self,
-        image: GuestImage,
-        work: Path,
-        console_file: Path,
-        duration_ns: int,
-        on_progress: Callable[[GuestProgress], None],
-        patience: Patience,
-        consoles: Consoles | None = None,
-    ) -> None:
-        # If the caller passes its own consoles, the caller removes the guest's directory at the end. Messages must then
-        # not name files in this directory.
-        self._is_kept = consoles is None
-        self._consoles = consoles or Consoles()
-        self._image = image
-        self._work = work
-        self._console_file = console_file
-        self._duration_ns = duration_ns
-        self._on_progress = on_progress
-        self._patience = patience
-        self._console_text = ""
+    image: GuestImage
+    work: Path
+    console_file: Path
+    duration_ns: int
+    on_progress: Callable[[GuestProgress], None]
+    patience: Patience
+    consoles: Consoles | None
+    virtual_ns: int | None = None
+    error: dict | None = None
+
+    def __post_init__(self) -> None:
+        self._consoles = self.consoles or Consoles()
         # Names of the user's modules.
-        self._modules = sorted(file.stem for file in (work / "in" / MODULES).glob("*.ko"))
+        self._modules = sorted(file.stem for file in (self.work / "in" / MODULES).glob("*.ko"))
         self._complaints = Complaints(self._modules)
-        self.virtual_ns: int | None = None
-        self.error: dict | None = None
 
-    def run(self, seed: int, memory_bytes: int) -> Spent:
-        """Boot the guest and wait until it ends. It may succeed or fail.
-
-        Raises GuestError if leowarp ended the guest, because the guest made no progress or printed too much.
-        """
+    def run(self, seed: int, memory_bytes: int) -> GuestResult:
+        """Boot the guest, wait until it ends, and return its result."""
         began = time.monotonic()
-        with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
+        with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self.console_file)) as console:
             self._consoles.attach()
             usage = self._wait(child, console, began)
             left_s = usage.left_s()
             rusage = child.reap()
             self._hear(console)
-            self._console_text = console.text()
+            words = self._words(console.text())
         self._consoles.check()
         assert child.returncode is not None
         # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. The
         # kernel program did not wait for some processes. Their processor time, as of their last sample, is added
         # (`left_s`).
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
-        return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
+        wall_s, peak_memory_bytes = time.monotonic() - began, rusage.ru_maxrss * 1024
+        end = self._ending(child.returncode, words)
+        return GuestResult(self.work / "out", end, cpu_s, wall_s, peak_memory_bytes, tuple(words.complaints))
 
     def _boot(self, seed: int, memory_bytes: int) -> Child:
-        directory, _ = host.memory_directory(memory_bytes, [self._work])
+        directory, _ = host.memory_directory(memory_bytes, [self.work])
         environment = {
             # The kernel makes a directory ~/.uml/ for its own files, and aborts if it cannot. HOME is a directory of
             # the run, so that the files in ~/.uml/ do not remain elsewhere.
@@ -283,14 +259,14 @@ class Watched:
         }
         words = command_line(memory_bytes, bool(self._modules), self._consoles.words)
         descriptors = self._consoles.descriptors
-        return Child([str(self._image.kernel), *words], self._work, environment, self._console_file, descriptors)
+        return Child([str(self.image.kernel), *words], self.work, environment, self.console_file, descriptors)
 
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
-        stuck, usage = Standstill(self._patience), Usage(child.pid)
-        memory = GuestMemory(child.pid, self._image.symbols)
+        stuck, usage = Standstill(self.patience), Usage(child.pid)
+        memory = GuestMemory(child.pid, self.image.symbols)
         # Printing takes no virtual time, so a flood of messages could fill the disk while the virtual clock does not
         # advance.
-        limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
+        limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self.duration_ns // 10**9
         with closing(Processor()) as processor:
             # The processor is set before the kernel starts a process of the guest, because children inherit their
             # parent's allowed processors.
@@ -305,11 +281,11 @@ class Watched:
                 if self._consoles.is_still:
                     # While the guest waits for its user, the limits of `patience` do not apply, because a user may take
                     # any time.
-                    stuck = Standstill(self._patience)
+                    stuck = Standstill(self.patience)
                     continue
                 if processor.starved(now, cpu_s):
                     processor.keep(members_of_session(child.pid))
-                self._on_progress(GuestProgress(self.virtual_ns, cpu_s, now - began))
+                self.on_progress(GuestProgress(self.virtual_ns, cpu_s, now - began))
                 if console.size_bytes > limit_bytes:
                     message = f"the guest printed more than {limit_bytes >> 20} MiB"
                     raise GuestError(diagnose.with_last_words(message, self._words(console.text())))
@@ -348,48 +324,28 @@ class Watched:
 
     def _words(self, console: str) -> diagnose.Words:
         complaints = self._complaints.sentences()
-        kept = self._console_file if self._is_kept else None
-        return diagnose.Words(console, kept, self._work, self._modules, complaints)
+        # If the caller passes its own consoles, the caller removes the guest's directory at the end. Messages must then
+        # not name files in this directory.
+        kept = self.console_file if self.consoles is None else None
+        return diagnose.Words(console, kept, self.work, self._modules, complaints)
 
     def tell(self, on_warning: Callable[[str], None]) -> None:
         """Call `on_warning` with each complaint of the guest's kernel."""
         for sentence in self._complaints.sentences():
             on_warning(sentence)
 
-    def result(self, out: Path, end: dict, spent: Spent) -> GuestResult:
-        """Return the result of the run whose records are in `out`."""
-        complaints = tuple(self._complaints.sentences())
-        return GuestResult(out, end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes, complaints)
-
-    def ending(self, spent: Spent) -> dict:
-        """Return the content of the guest's `end.json` as a dict.
-
-        Raises LeowarpError if the guest did not end well. If the agent reported an error, this error is raised.
-        Otherwise, the error explains the console output and the exit status. If neither the console nor the exit status
-        shows an error, the message gives the virtual time that the guest reached.
-        """
-        words = self._words(self._console_text)
-        error = diagnose.failure(spent.returncode, self.error, words)
-        if error is not None:
+    def _ending(self, returncode: int, words: diagnose.Words) -> dict:
+        """Return the content of the guest's `end.json`, or raise the error that explains why there is none."""
+        if error := diagnose.failure(returncode, self.error, words):
             raise error
         try:
-            return end_of(self._work / "out")
+            end = json.loads((self.work / "out" / "end.json").read_text())
         except FileNotFoundError as missing:
             reached = "before its start" if self.virtual_ns is None else f"after {self.virtual_ns / 1e9:g} s"
-            message = f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json"
+            message = f"the guest ended {reached} of {self.duration_ns / 1e9:g} s without out/end.json"
             raise diagnose.with_disk(GuestError, message, None, words) from missing
-
-
-def end_of(out: Path) -> dict:
-    """Return the content of the `end.json` in a run's output.
-
-    Raises FileNotFoundError if the guest ended without writing `end.json`.
-    Raises GuestError if the file is not JSON, or does not say that the run ended without an error.
-    """
-    try:
-        end = json.loads((out / "end.json").read_text())
-    except ValueError as broken:
-        raise GuestError(f"{out.name}/end.json of the guest is not JSON: {broken}") from broken
-    if end.get("ok") is not True:
-        raise GuestError(f"the guest's end.json does not say ok: {json.dumps(end)[:2000]}")
-    return end
+        except ValueError as broken:
+            raise GuestError(f"out/end.json of the guest is not JSON: {broken}") from broken
+        if end.get("ok") is not True:
+            raise GuestError(f"the guest's end.json does not say ok: {json.dumps(end)[:2000]}")
+        return end
