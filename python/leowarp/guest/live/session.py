@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.base.layout import CONSOLE, GUEST
+from leowarp.base.layout import GUEST
 from leowarp.base.nodes import host_node
-from leowarp.guest.boot.drive import drive
 from leowarp.guest.live.admission import Tally
 from leowarp.guest.live.consoles import LiveConsoles
 from leowarp.guest.live.doors import Forward
 from leowarp.guest.live.frames import WINDOW_BYTES
 from leowarp.guest.live.pace import STEP_NS, Pace
-from leowarp.guest.user.boot_input import put_input
+from leowarp.guest.user.boot_input import run
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,16 +72,13 @@ def run_live(
         the guest waits for real time, may read this object.
     say: A function that gets a line of text for each event of a connection. `say` and `on_time` are called in a thread
         that is not the caller's. At the end, `say` also receives the complaints of the guest's kernel.
-    Raises LeowarpError for the same reasons as `drive`.
+    Raises LeowarpError for the same reasons as `run`.
     Raises KeyboardInterrupt if the user ends the session.
     """
-    directory = run_dir / GUEST
-    put_input(image, plan, timeline, directory / "in", lambda numbers: {"live": live.described(numbers)})
-    pieces = directory / "in" / PIECES
-    pieces.mkdir()
-    drive(
-        image, directory, run_dir / CONSOLE, duration_ns=plan.run.duration_ns, seed=plan.run.seed,
-        memory_bytes=plan.guest.memory_bytes,
+    pieces = run_dir / GUEST / "in" / PIECES
+    pieces.mkdir(parents=True)
+    run(
+        image, plan, timeline, run_dir, by_hand=lambda numbers: {"live": live.described(numbers)},
         consoles=LiveConsoles(pieces, pace, live.doors, say, on_time, live.tally, to_network=live.to_network),
         on_warning=lambda text: say(f"warning: {text}"),
     )  # fmt: skip

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.base.layout import CONSOLE, GUEST
+from leowarp.base.layout import GUEST
 from leowarp.base.nodes import host_node
-from leowarp.guest.boot.consoles import Consoles, Outputs, Terminal
-from leowarp.guest.boot.drive import drive
+from leowarp.guest.boot.consoles import Outputs, Terminal
 from leowarp.guest.setup.input import PROGRAMS_ENVIRONMENT, ROOTS
-from leowarp.guest.user.boot_input import put_input
+from leowarp.guest.user.boot_input import run
 from leowarp.guest.user.programs import check_program, program_file
 
 if TYPE_CHECKING:
@@ -105,20 +104,18 @@ def run_shell(
 
     plan: The plan. Its flows also run.
     run_dir: The directory in which the guest works.
-    on_warning: A function that is passed on to `drive`.
-    Raises LeowarpError for the same reasons as `drive`. Raises GuestError also if the run ends before the shell does.
+    on_warning: A function that is passed on to `run`.
+    Raises LeowarpError for the same reasons as `run`. Raises GuestError also if the run ends before the shell does.
     """
-    directory = run_dir / GUEST
+    inputs = run_dir / GUEST / "in"
     terminal = Terminal(0, 1) if shell.is_terminal else None
-    consoles: Consoles = terminal or Outputs(1, 2)
     size = None if terminal is None else terminal.size
-    put_input(image, plan, timeline, directory / "in", lambda numbers: {"shell": shell.described(numbers, size)})
-    (directory / "in" / ROOTS).mkdir(exist_ok=True)
-    (directory / "in" / ROOTS / "shell").symlink_to(shell.rootfs or "/")
+    (inputs / ROOTS).mkdir(parents=True)
+    (inputs / ROOTS / "shell").symlink_to(shell.rootfs or "/")
     if shell.stdin is not None:
-        (directory / "in" / INPUT).write_bytes(shell.stdin)
-    done = drive(
-        image, directory, run_dir / CONSOLE, duration_ns=plan.run.duration_ns, seed=plan.run.seed,
-        memory_bytes=plan.guest.memory_bytes, consoles=consoles, on_warning=on_warning,
+        (inputs / INPUT).write_bytes(shell.stdin)
+    done = run(
+        image, plan, timeline, run_dir, by_hand=lambda numbers: {"shell": shell.described(numbers, size)},
+        consoles=terminal or Outputs(1, 2), on_warning=on_warning,
     )  # fmt: skip
     return int(done.end["exit_code"])
