@@ -6,7 +6,6 @@ and the names of its files are constants. The guest's directory is always named 
 not accept a relative name.
 """
 
-import functools
 import json
 import shutil
 import time
@@ -37,8 +36,7 @@ from leowarp.guest.boot.watch import (
     Usage,
     members_of_session,
 )
-from leowarp.guest.building.image import GuestImage
-from leowarp.guest.building.initramfs import initramfs
+from leowarp.guest.building.image import GuestImage, initramfs
 from leowarp.guest.machine import host
 from leowarp.guest.machine.processor import Processor
 from leowarp.guest.setup.input import MODULES
@@ -160,15 +158,8 @@ def _prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
-    (directory / "init.cpio").write_bytes(_initramfs(image.agent, image.agent.stat().st_mtime_ns))
+    (directory / "init.cpio").write_bytes(initramfs(image.agent, image.agent.stat().st_mtime_ns))
     return directory
-
-
-@functools.lru_cache(maxsize=1)
-def _initramfs(agent: Path, changed_ns: int) -> bytes:
-    """Return the initramfs archive that contains `agent`. The archive is cached for all runs of a process. The file's
-    modification time `changed_ns` is part of the cache key."""
-    return initramfs(agent)
 
 
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
