@@ -67,7 +67,7 @@ def agent(
     try:
         compiler = _compiler()
     except HostError as error:
-        entry = built_earlier(KIND, "agent.json", recipe_sha256)
+        entry = built_earlier(KIND, recipe_sha256)
         if entry is None:
             raise
         on_message(f"{error.message}: using the agent built earlier, {entry}")

@@ -186,17 +186,17 @@ def read_facts(path: Path) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
+def built_earlier(kind: str, recipe_sha256: str) -> Path | None:
     """Return an undamaged entry that was built from this recipe, with any version of the compiler. Return None if there
     is no such entry. If several entries match, the last by name is returned.
 
-    kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
+    kind: ``kernel`` or ``agent``.
     recipe_sha256: The value of `recipe.recipe_sha256`. It is a hash of leowarp's own inputs, but not of the kernel
         source or the compiler.
     """
     # An entry of any compiler is accepted, because this function is used on machines without a compiler. The recipe,
     # not the compiler's version, determines the guest's behaviour.
-    for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
+    for facts in sorted((cache_root() / kind).glob(f"*/{kind}.json"), reverse=True):
         if read_facts(facts).get("recipe_sha256") == recipe_sha256 and not entry_faults(facts.parent):
             return facts.parent
     return None

@@ -17,9 +17,8 @@ from leowarp.base.errors import HostError
 from leowarp.base.ownership import make_directory, why_not_own
 from leowarp.guest.building import recipe
 from leowarp.guest.building.agent import DEBIAN_PACKAGES as RUST_PACKAGES
-from leowarp.guest.building.cache import built_earlier, cache_place, demand_path_for_make
-from leowarp.guest.building.kernel import KIND as KERNEL
-from leowarp.guest.building.shelf import default_recipe_sha256
+from leowarp.guest.building.cache import cache_place, demand_path_for_make
+from leowarp.guest.building.kernel import default_built
 from leowarp.guest.building.source import INSTALLED, PACKAGE, local_source
 from leowarp.guest.machine import host
 from leowarp.guest.machine.host import MIB, Check
@@ -45,7 +44,8 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
     Returns: The checks in display order.
     """
     # The kind of machine is checked first, because on another kind of machine no other check matters.
-    checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
+    _, place = host.memory_directory(memory_bytes, [Path.cwd()])
+    checks = [_machine(), _python(), _native(), host.ptrace(), place, host.memory(memory_bytes)]
     checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
     if recipe.agent_sources() is not None:
         checks += build_checks()
@@ -62,15 +62,7 @@ def build_checks() -> list[Check]:
 def kernel_is_built() -> bool:
     """Return whether a guest can boot without a kernel build of several minutes, because the package or the cache has a
     kernel."""
-    return recipe.packaged("linux") is not None or _built() is not None
-
-
-def _built() -> Path | None:
-    """Return the cache entry of a kernel built from this installation's recipe, or None."""
-    directory = recipe.guest_sources()
-    if directory is None:
-        return None
-    return built_earlier(KERNEL, "kernel.json", default_recipe_sha256(directory))
+    return recipe.packaged("linux") is not None or default_built() is not None
 
 
 def _machine() -> Check:
@@ -94,10 +86,6 @@ def _native() -> Check:
     except HostError as error:
         return Check("native library", False, error.message, needed, error.hint)
     return Check("native library", True, native.__file__, needed)
-
-
-def _memory_file(memory_bytes: int) -> Check:
-    return host.memory_directory(memory_bytes, [Path.cwd()])[1]
 
 
 def _cache() -> Check:
@@ -131,7 +119,7 @@ def _build_space() -> Check:
     """Check whether the disk has enough space for the kernel's unpacked source and objects. The check passes if the
     kernel is already built."""
     root = cache_place()
-    if built := None if why_not_own(root) else _built():
+    if built := None if why_not_own(root) else default_built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
     # If the cache does not exist yet, its nearest existing parent directory is on the same file system.
     place = next(p for p in (root, *root.parents) if p.is_dir())

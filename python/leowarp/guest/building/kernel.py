@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from leowarp.base.errors import HostError, ScenarioError
 from leowarp.base.ownership import make_directory
@@ -42,6 +41,7 @@ from leowarp.guest.machine.session import output_of, own_session
 from leowarp.scenario import is_kernel_name
 
 KIND = "kernel"
+_BUILDING = "building the guest kernel"
 # Variables of the running kernel that leowarp reads: the clock, the record of system calls, and the variables that give
 # the running program's name.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks", system_calls.SYMBOL}
@@ -104,7 +104,13 @@ def kernel(
 def is_built(shelved: ShelfKernel) -> bool:
     """Return whether the cache has a build of a kernel of the shelf. The compiler and the version of the kernel's
     source do not matter."""
-    return built_earlier(KIND, "kernel.json", shelved.recipe_sha256(_guest_sources())) is not None
+    return built_earlier(KIND, shelved.recipe_sha256(recipe.demand_guest_sources(_BUILDING))) is not None
+
+
+def default_built() -> Path | None:
+    """Return the cache entry of a default kernel that was built from this installation's recipe, or None."""
+    directory = recipe.guest_sources()
+    return None if directory is None else built_earlier(KIND, shelf.kernel_of(shelf.DEFAULT).recipe_sha256(directory))
 
 
 def _packaged() -> Kernel | None:
@@ -125,11 +131,9 @@ def _packaged() -> Kernel | None:
 def _built_earlier(on_message: OnMessage) -> Kernel | None:
     """Return a kernel that an earlier build made from the same recipe. This kernel is used if this machine lacks the
     source or the compiler."""
-    directory = recipe.guest_sources()
-    if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
+    if recipe.guest_sources() is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
-    entry = built_earlier(KIND, "kernel.json", shelf.default_recipe_sha256(directory))
-    if entry is None:
+    if (entry := default_built()) is None:
         return None
     on_message(f"the kernel's source or gcc is not installed: using the kernel built earlier, {entry}")
     return _read_entry(entry)
@@ -147,7 +151,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
     # leowarp's kernel objects fit the kernel source for which they were written. Another kernel source may lack
     # something that an object uses, so objects that do not fit that source may be left out.
     leave_out = shelved.is_own or bool(shelved.patches)
-    build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
+    build = _Build(facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 
     def make(entry: Path) -> None:
         with _tree(build.tree_key, keep_tree, on_message) as scratch:
@@ -200,7 +204,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     if not (tree / "arch" / "um").is_dir():
         raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
     facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
-    build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
+    build = _Build(facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
         # The build's objects are kept in a folder, and the tree's path determines the folder's key. If the tree has
@@ -275,21 +279,6 @@ def _read_entry(entry: Path) -> Kernel:
     return Kernel(entry / "linux", json.loads((entry / "symbols.json").read_text()), facts)
 
 
-def _guest_sources() -> Path:
-    """Return the directory with guest/build.sh.
-
-    Raises HostError if this installation has no directory with guest/build.sh. Only a checkout and a wheel made by
-        `make wheel` have this directory.
-    """
-    directory = recipe.guest_sources()
-    if directory is None:
-        raise HostError(
-            "building the guest kernel: this installation has neither a built kernel nor guest/build.sh",
-            hint="install a wheel made by `make wheel`, or work in a checkout",
-        )
-    return directory
-
-
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     """Provide a directory for the source and objects of a build. If an earlier build kept its directory, the directory
@@ -299,7 +288,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     (design/kernel-config.md). The directory is in the cache and not in /tmp, because /tmp may be a tmpfs, which uses
     memory.
     """
-    demand_path_for_make("building the guest kernel")
+    demand_path_for_make(_BUILDING)
     kept = cache_folder(f"{KIND}/tree-{key}")
     busy = kept / "busy"
     make_directory(kept.parent)
@@ -334,18 +323,18 @@ class _Build:
     """
 
     def __init__(
-        self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress, *,
+        self, facts: dict, on_message: OnMessage, on_progress: OnProgress, *,
         shelved: ShelfKernel | None, leave_out: bool,
     ) -> None:  # fmt: skip
-        self._directory = directory
-        self._shelved = shelved
+        self._directory = directory = recipe.demand_guest_sources(_BUILDING)
+        self._chosen = shelved or shelf.kernel_of(shelf.DEFAULT)
         self._leave_out = leave_out
         self._on_message = on_message
         self.course = Course(on_progress)
         self._facts = {
             **facts,
             **(shelved.facts() if shelved is not None else {}),
-            "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(directory),
+            "recipe_sha256": self._chosen.recipe_sha256(directory),
             # The key of the cache contains the compiler and the linker. A different version of the compiler or the
             # linker builds a different program. The manifest of a run names both versions.
             "compiler": recipe.first_line_of("gcc", "--version"),
@@ -356,13 +345,10 @@ class _Build:
         # If two names mean the same kernel, each has an entry, because the manifest records the name that the user
         # chose.
         self.key = content_key(named)
-        objects: list[tuple[str, str | Path]] = [
-            *named,
-            *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
-        ]
         # `tree_key` does not contain the recipe's sha256. After a change of leowarp's objects, the kept directory is
         # used again, and the build takes seconds.
-        self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
+        kept = [part for part in named if part[0] != "recipe_sha256"]
+        self.tree_key = content_key([*kept, *((name, directory / name) for name in ("kernel.config", "Kconfig.top"))])
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
         """Build `tree` into the cache entry `entry`."""
@@ -374,18 +360,20 @@ class _Build:
         for name, path in [*recipe.kernel_recipe(self._directory), (recipe.SHELF, self._directory / recipe.SHELF)]:
             (recipe_copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, recipe_copy / name)
-        chosen = self._shelved or shelf.kernel_of(shelf.DEFAULT)
+        chosen = self._chosen
         if chosen.recipe_sha256(recipe_copy) != self._facts["recipe_sha256"]:
-            raise HostError(
-                f"building the guest kernel: files in {self._directory} changed meanwhile", hint="try again"
-            )
+            raise HostError(f"{_BUILDING}: files in {self._directory} changed meanwhile", hint="try again")
         self._on_message(f"building Linux {tree_version(tree)} as the guest kernel (log: {log})")
         choice = ["--kernel", chosen.base, *(["--leave-out"] if self._leave_out else [])]
         if chosen.is_own:
             choice += ["--options", " ".join(chosen.options)]
         build_sh = ["sh", str(recipe_copy / "build.sh"), *choice, str(tree), str(build), str(entry)]
         with log.open("w") as file, own_session(build_sh) as process:
-            self._follow(process, file)
+            assert process.stdout is not None
+            for line in process.stdout:
+                file.write(line)
+                self.course.printed(line)
+            process.wait()
         if process.returncode != 0:
             raise self._failed(log)
         addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]
@@ -408,14 +396,6 @@ class _Build:
             self._on_message(f"warning: {warning}")
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
-    def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
-        """Write the build's output to the log and pass each line to `course`, until the build ends."""
-        assert process.stdout is not None
-        for line in process.stdout:
-            log.write(line)
-            self.course.printed(line)
-        process.wait()
-
     def _failed(self, log: Path) -> HostError:
         """Return the error for a failed build. The message contains the first errors of the build and the name of the
         log."""
@@ -423,13 +403,10 @@ class _Build:
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
         shown = "\n    ".join(first_errors(log.read_text(errors="replace")))
+        hint = "leowarp doctor says whether this machine lacks something that a build needs"
         if self._leave_out:
             hint = "mend the tree; LEOWARP_JOBS=1 makes the log's lines follow one another"
-        else:
-            hint = "leowarp doctor says whether this machine lacks something that a build needs"
-        return HostError(
-            f"building the guest kernel failed; the log is {kept}; its first errors:\n    {shown}", hint=hint
-        )
+        return HostError(f"{_BUILDING} failed; the log is {kept}; its first errors:\n    {shown}", hint=hint)
 
 
 def first_errors(log: str) -> list[str]:

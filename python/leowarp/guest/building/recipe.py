@@ -44,6 +44,22 @@ def guest_sources() -> Path | None:
     return None
 
 
+def demand_guest_sources(attempted: str) -> Path:
+    """Return the directory with guest/build.sh.
+
+    attempted: The action that needs it, for the message.
+    Raises HostError if this installation has no such directory. Only a checkout and a wheel made by `make wheel` have
+        it.
+    """
+    directory = guest_sources()
+    if directory is None:
+        raise HostError(
+            f"{attempted}: this installation has neither a built kernel nor guest/build.sh",
+            hint="install a wheel made by `make wheel`, or work in a checkout",
+        )
+    return directory
+
+
 def agent_sources() -> Path | None:
     """Return the checkout whose `crates/` contain the agent's source, or None if leowarp was installed without a
     checkout."""

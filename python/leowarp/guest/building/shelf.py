@@ -96,11 +96,7 @@ def kernel_of(name: str) -> ShelfKernel:
     found = next((kernel for kernel in kernels if kernel.name == name), None)
     if found is not None:
         return found
-    if recipe.guest_sources() is None:
-        raise HostError(
-            f"looking for the kernel {name}: this installation has neither a built kernel nor guest/build.sh",
-            hint="install a wheel made by `make wheel`, or work in a checkout",
-        )
+    recipe.demand_guest_sources(f"looking for the kernel {name}")
     names = [kernel.name for kernel in kernels]
     close = difflib.get_close_matches(name, names, 1)
     hint = f'did you mean "{close[0]}"? ' if close else ""
@@ -110,11 +106,6 @@ def kernel_of(name: str) -> ShelfKernel:
         f'using the kernel "{name}": the shelf has no kernel of that name',
         hint=f"{hint}leowarp kernel list shows the shelf ({', '.join(names)}); leowarp kernel add puts yours there",
     )
-
-
-def default_recipe_sha256(directory: Path) -> str:
-    """Return `recipe.recipe_sha256` of the default kernel's recipe in `directory`."""
-    return kernel_of(DEFAULT).recipe_sha256(directory)
 
 
 def add(
