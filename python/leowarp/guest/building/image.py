@@ -38,11 +38,6 @@ class GuestImage:
     kernel_facts: dict = field(default_factory=dict)
     agent_facts: dict = field(default_factory=dict)
 
-    @property
-    def warnings(self) -> list[str]:
-        """Sentences about the features that a user's kernel lacks, for the manifest and the report."""
-        return list(self.kernel_facts.get("warnings", []))
-
 
 def guest_image(
     kernel_choice: "str | Path | Guest" = "default",

@@ -19,7 +19,7 @@ from pathlib import Path
 from leowarp.base.errors import HostError, ScenarioError
 from leowarp.base.ownership import make_directory
 from leowarp.base.progress import silent
-from leowarp.guest.building import left_out, overrides, recipe, shelf
+from leowarp.guest.building import left_out, recipe, shelf
 from leowarp.guest.building.cache import (
     built_earlier,
     cache_folder,
@@ -388,7 +388,7 @@ class _Build:
             "linux_sha256": sha256_of_file(entry / "linux"),
             "config_sha256": sha256_of_file(entry / "config"),
             "overrides": linked,
-            "overrides_sha256": sha256_of_file(recipe_copy / overrides.LIST),
+            "overrides_sha256": sha256_of_file(recipe_copy / recipe.LIST),
             "left_out": lacking,
             "warnings": left_out.warnings(lacking),
         }

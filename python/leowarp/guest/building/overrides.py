@@ -10,9 +10,7 @@ from pathlib import Path
 
 from leowarp.base.errors import HostError
 from leowarp.guest.building import recipe
-from leowarp.guest.building.cache import sha256_of_file
 
-LIST = "overrides.toml"
 SPEED = "speed"
 """The purpose of overrides that only save time. A kernel without these overrides gives the same traces."""
 
@@ -60,11 +58,6 @@ def options() -> tuple[Option, ...]:
     return tuple(Option(**entry) for entry in _document()["option"])
 
 
-def sha256() -> str:
-    """Return the sha256 of the file guest/overrides.toml."""
-    return sha256_of_file(_directory() / LIST)
-
-
 def _mechanism(entry: dict) -> str:
     """Return a text that says how the build applies an override to the kernel."""
     steps = []
@@ -91,19 +84,15 @@ def _counted(names: list[str], noun: str) -> str:
 
 
 def _document() -> dict:
-    return _read(_directory())
-
-
-@cache
-def _read(directory: Path) -> dict:
-    return tomllib.loads((directory / LIST).read_text())
-
-
-def _directory() -> Path:
     directory = recipe.guest_sources()
     if directory is None:
         raise HostError(
             "reading the list of overrides: this installation has no guest/",
             hint="install a wheel made by `make wheel`",
         )
-    return directory
+    return _read(directory)
+
+
+@cache
+def _read(directory: Path) -> dict:
+    return tomllib.loads((directory / recipe.LIST).read_text())

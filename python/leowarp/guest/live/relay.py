@@ -91,11 +91,6 @@ class Relay:
         self._tasks: set[asyncio.Task[None]] = set()
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    @property
-    def count(self) -> int:
-        """The number of connections so far, including connections that have ended."""
-        return self._numbers
-
     # ---- doors
 
     def serve(self, door: socket.socket, forward: Forward | None) -> None:
