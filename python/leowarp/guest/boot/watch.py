@@ -5,11 +5,12 @@ import json
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from leowarp.guest.machine import system_calls
-from leowarp.guest.machine.own_time import OwnTime, look_at
+from leowarp.guest.machine.own_time import OwnTime, look_at, stat_fields
 
 CONSOLE_KEPT_BYTES = 64 * 1024
 # A guest prints about 30 bytes per virtual second, and some lines at its end. A guest that prints more than
@@ -139,7 +140,7 @@ class Usage:
 
     @property
     def asleep_s(self) -> float:
-        """The time in s in which, according to the samples, no process ran or was ready to run (`OwnTime`)."""
+        """The time asleep at the last sample, in s (`OwnTime`)."""
         return self._own.asleep_s
 
 
@@ -155,15 +156,11 @@ def _children(pid: int) -> list[int]:
 def members_of_session(session: int) -> list[int]:
     """Return the processes of a session that are still alive (without zombies)."""
     members = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                # Fields 3 to 6 of proc(5) are state, parent, process group and session. Field 2, the name, may contain
-                # any character, so the line is split after its closing bracket.
-                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if int(fields[3]) == session and fields[0] not in "ZX":
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            # Fields 3 to 6 of proc(5) are state, parent, process group and session.
+            state, _, _, its_session, *_ = stat_fields(f"/proc/{entry}/stat")
+            if int(its_session) == session and state not in "ZX":
                 members.append(int(entry))
     return members
 

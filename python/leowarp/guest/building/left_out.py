@@ -66,18 +66,16 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
         not support it.
     """
     kernel = plan.guest.kernel
-    needs_ipv6 = plan.network.family == "ipv6" and is_kernel_name(kernel)
-    if needs_ipv6 and "CONFIG_IPV6=y" not in shelf.kernel_of(kernel).options:
-        raise ScenarioError(
-            f'running {plan.name} over the kernel "{kernel}": network.family = "ipv6", and it has no IPv6',
-            hint=f'write --kernel {KERNEL_WITH_IPV6}, or guest.kernel = "{KERNEL_WITH_IPV6}"',
-        )
-    needs_mptcp = any(flow.is_mptcp for flow in plan.flows) and is_kernel_name(kernel)
-    if needs_mptcp and "CONFIG_MPTCP=y" not in shelf.kernel_of(kernel).options:
-        raise ScenarioError(
-            f'running {plan.name} over the kernel "{kernel}": protocol = "mptcp", and it has no Multipath TCP',
-            hint=f'write --kernel {KERNEL_WITH_MPTCP}, or guest.kernel = "{KERNEL_WITH_MPTCP}"',
-        )
+    needs_mptcp = any(flow.is_mptcp for flow in plan.flows)
+    for needs, option, asked, what, having in (
+        (plan.network.family == "ipv6", "CONFIG_IPV6=y", 'network.family = "ipv6"', "IPv6", KERNEL_WITH_IPV6),
+        (needs_mptcp, "CONFIG_MPTCP=y", 'protocol = "mptcp"', "Multipath TCP", KERNEL_WITH_MPTCP),
+    ):
+        if needs and is_kernel_name(kernel) and option not in shelf.kernel_of(kernel).options:
+            raise ScenarioError(
+                f'running {plan.name} over the kernel "{kernel}": {asked}, and it has no {what}',
+                hint=f'write --kernel {having}, or guest.kernel = "{having}"',
+            )
     if kernel_facts is None:
         purposes = shelf.kernel_of(kernel).purposes if is_kernel_name(kernel) and kernel != shelf.DEFAULT else None
         if purposes is None:

@@ -146,7 +146,9 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
-    for direction, row in zip(network.ends(chosen).tolist(), _taken(chosen, names), strict=True):
+    # If a timeline of an older version lacks the columns `names`, it has no event of a queue.
+    rows = chosen.select(names).to_pylist() if len(chosen) else []
+    for direction, row in zip(network.ends(chosen).tolist(), rows, strict=True):
         if direction in queues:
             raise ScenarioError(f"reading the timeline: {network.words(direction)} has two queues")
         queues[direction] = {
@@ -157,11 +159,6 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
             "limit_bytes": row["limit_bytes"],
         }
     return queues
-
-
-def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
-    # If a timeline of an older version lacks the columns `names`, its `rows` are empty.
-    return rows.select(names).to_pylist() if len(rows) else []
 
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:

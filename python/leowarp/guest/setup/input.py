@@ -160,21 +160,15 @@ def _fill_value(kind: int, column: str):
     return fill
 
 
-def distributions(timeline: pa.Table) -> list[str]:
-    """Return the distributions that the jitter events of a timeline name. Each is listed once, in order of first
-    appearance."""
-    if "distribution" not in timeline.column_names:
-        return []  # Timelines of older runs lack the column `distribution`, because jitter did not exist then.
-    return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
-
-
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
     """Return the tables from which netem samples delays. Their order gives the numbers that jitter events use.
 
     Raises ScenarioError if an event names the distribution `table`, but the timeline's metadata has none.
     """
+    if "distribution" not in timeline.column_names:
+        return []  # Timelines of older runs lack the column `distribution`, because jitter did not exist then.
     tables = []
-    for name in distributions(timeline):
+    for name in timeline["distribution"].drop_null().unique().to_pylist():
         if name == "table":
             values = TimelineMetadata.of(timeline.schema).jitter_table
             if values is None:
