@@ -14,16 +14,10 @@ from .measures import Measures, now_ns
 class Wanted:
     """The settings of the transactions.
 
-    Attributes
-    ----------
-    count : int
-    request_bytes, answer_bytes : int
-        The length of the request's body and the length of the answer's body, in bytes.
-    interval_s : float
-        The time between the starts of transactions. A transaction that takes longer delays the next one. With 0, each
-        transaction starts when the previous one ends.
-    reconnect : bool
-        True if each transaction uses a new connection. Its duration includes the handshake.
+    request_bytes, answer_bytes: The length of the request's body and the length of the answer's body.
+    interval_s: The time between the starts of transactions. A transaction that takes longer delays the next one. With
+        0, each transaction starts when the previous one ends.
+    reconnect: Whether each transaction uses a new connection. Its duration then includes the handshake.
     """
 
     count: int
@@ -37,10 +31,7 @@ async def run(host: str, port: int, wanted: Wanted, measures: Measures) -> None:
     """Perform the transactions. If a connection breaks, its transaction has no end. The next transaction uses a new
     connection.
 
-    Raises
-    ------
-    OSError
-        If a connection cannot be opened.
+    Raises OSError if a connection cannot be opened.
     """
     began_ns, connection, opened = now_ns(), None, 0
     for number in range(wanted.count):
