@@ -17,7 +17,7 @@ import os
 import shlex
 import stat
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,17 +99,24 @@ def commands_of(flows: Sequence[Flow]) -> list[Code]:
     ]
 
 
+def _words(
+    client: str | None, server: str | None, environment: Mapping[str, str] | None, directory: str | None,
+    rootfs: str | None,
+) -> tuple[str, ...]:  # fmt: skip
+    variables = [f"{name}={value}" for name, value in sorted((environment or {}).items())]
+    return (client or "", server or "", *variables, directory or "", rootfs or "")
+
+
 def _commands(flow: Flow) -> Commands:
-    lines = (flow.client or "", flow.server or "")
-    variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
     files = []
-    for word in (word for line in lines for word in shlex.split(line)):
+    for word in (word for line in (flow.client, flow.server) for word in shlex.split(line or "")):
         # A word without a slash names a program that is installed on the machine. The scenario's author therefore did
         # not supply this program.
         place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
         if "/" in word and place.is_file():
             files.append(place)
-    return Commands((*lines, *variables, flow.directory or "", flow.rootfs or ""), tuple(files))
+    words = _words(flow.client, flow.server, flow.environment, flow.directory, flow.rootfs)
+    return Commands(words, tuple(files))
 
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
@@ -142,15 +149,6 @@ def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None
         )
 
 
-def memory() -> Path:
-    """Return the directory of accepted content: $XDG_STATE_HOME/leowarp/trusted, otherwise
-    ~/.local/state/leowarp/trusted.
-
-    Raises HostError if there is no home directory.
-    """
-    return state_home() / "trusted"
-
-
 def state_home() -> Path:
     """Return the directory of the user's decisions: $XDG_STATE_HOME/leowarp, otherwise ~/.local/state/leowarp.
 
@@ -162,6 +160,10 @@ def state_home() -> Path:
         return Path.home() / ".local" / "state" / "leowarp"
     except RuntimeError as error:
         raise HostError(f"looking for what you trust: {error}", hint="set XDG_STATE_HOME to a directory") from error
+
+
+def _accepted() -> Path:
+    return state_home() / "trusted"
 
 
 def _identity(path: Path) -> str | None:
@@ -223,9 +225,8 @@ def _identities_of_commands(text: str) -> Iterable[str]:
     """Return the identities of the commands in a scenario of leowarp, one for each flow of kind program."""
     for flow in tomllib.loads(text).get("flows", ()):
         if flow.get("kind") == "program":
-            variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]
-            places = (flow.get("directory", ""), flow.get("rootfs", ""))
-            yield Commands((flow["client"], flow.get("server", ""), *variables, *places), ()).identity()
+            keys = ("client", "server", "environment", "directory", "rootfs")
+            yield Commands(_words(*(flow.get(key) for key in keys)), ()).identity()
 
 
 def _described(path: Path, identity: str) -> str:
@@ -236,7 +237,7 @@ def _described(path: Path, identity: str) -> str:
 
 
 def _is_remembered(identity: str) -> bool:
-    directory = memory()
+    directory = _accepted()
     try:
         demand_own(directory)
         return stat.S_ISREG((directory / identity).lstat().st_mode)
@@ -248,7 +249,7 @@ def _is_remembered(identity: str) -> bool:
 
 def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
     try:
-        directory = memory()
+        directory = _accepted()
         ownership.make_directory(directory, 0o700)
         demand_own(directory)
         # With O_EXCL and O_NOFOLLOW, open fails if a file or a link exists, and does not overwrite it.
