@@ -125,9 +125,9 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     return total.hexdigest()[:16]
 
 
-def faults(entry: Path) -> list[str]:
-    """Return the files of a cache entry that are missing or have changed since the entry was built. The list is empty
-    if the entry is sound."""
+def faults(entry: Path, present: Iterable[str] = ()) -> list[str]:
+    """Return the files of a cache entry that are missing or have changed since the entry was built, and those of
+    `present` that the entry's list does not name. The list is empty if the entry is sound."""
     try:
         # The list of files is missing or unreadable: the build never completed, or the entry was damaged. The entry is
         # rebuilt if the build never completed, and also if the entry was damaged.
@@ -141,7 +141,7 @@ def faults(entry: Path) -> list[str]:
                 faulty.append(f"{name}: its sha256 is not the recorded {sha256[:12]}...")
         except OSError as error:
             faulty.append(f"{name}: {error.strerror}")
-    return faulty
+    return faulty + [f"{name}: {CHECKSUMS} does not list it" for name in present if name not in {CHECKSUMS, *recorded}]
 
 
 def _recorded(path: Path) -> dict[str, str]:
@@ -160,21 +160,17 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """Return the problems that `faults` finds in a cache entry, and the files that the entry's list does not name.
+    """Return the problems that `faults` finds in a cache entry with all its files.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """
     demand_own_cache(entry)
-    unlisted = []
+    present = []
     for file in sorted(entry.iterdir()):
         demand_own_cache(file)
         if stat.S_ISREG(file.stat().st_mode):
-            unlisted.append(file.name)
-    faulty = faults(entry)
-    if faulty and faulty[0].startswith(f"{CHECKSUMS}: "):
-        return faulty
-    recorded = _recorded(entry / CHECKSUMS)
-    return faulty + [f"{name}: {CHECKSUMS} does not list it" for name in unlisted if name not in {CHECKSUMS, *recorded}]
+            present.append(file.name)
+    return faults(entry, present)
 
 
 def read_facts(path: Path) -> dict[str, Any]:
