@@ -14,7 +14,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 _SYMTAB, _RELA, _NOBITS = 2, 4, 8  # Values of SHT_... in elf.h.
 _ET_REL, _ET_EXEC = 1, 2
-_EM_X86_64 = 62
+X86_64 = 62  # EM_X86_64
 
 
 def is_static_address_program(path: Path) -> bool:
@@ -25,13 +25,9 @@ def is_static_address_program(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(20)
     # Class 2 is 64 bits, data 1 is little endian (e_ident, elf(5)).
-    if len(head) < 20 or head[:6] != b"\x7fELF\x02\x01":
-        return False
-    kind, machine = struct.unpack_from("<HH", head, 16)
-    return kind == _ET_EXEC and machine == _EM_X86_64
+    return head[4:6] == b"\2\1" and machine_of(head) == X86_64 and struct.unpack_from("<H", head, 16)[0] == _ET_EXEC
 
 
-X86_64 = _EM_X86_64
 _MACHINES = {
     3: "32-bit x86", 8: "MIPS", 20: "32-bit PowerPC", 21: "PowerPC", 22: "s390", 40: "32-bit ARM", 183: "ARM64",
     243: "RISC-V",

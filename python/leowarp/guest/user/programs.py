@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from leowarp.applications import LAUNCHER
 from leowarp.base.errors import HostError
 from leowarp.base.layout import PROGRAMS
+from leowarp.base.ownership import MOST_LINKS
 from leowarp.guest.machine import elf
 from leowarp.guest.setup.input import PROGRAMS_PATH, PROGRAMS_WRITE_TO, ROOTS
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 HIDDEN = ("run", "dev", "proc", "sys")
 """The directories of the host's root that the guest replaces by its own mounts."""
 
-_MOST_LINKS = 40
-# Maximum number of symbolic links that the kernel follows in one path (MAXSYMLINKS, include/linux/namei.h).
 _SCRIPTS_IN_SCRIPTS = 5
 _LONGEST_INTERPRETER_BYTES = 256
 """Two limits of the kernel. The first is the largest number of scripts that interpret each other in a chain
@@ -120,7 +118,7 @@ def program_file(flow: Surroundings, command: str) -> Path | None:
     if "/" in name and not name.startswith("/"):
         places = [f"{flow.directory or PROGRAMS_WRITE_TO}/{name}"]
     found = (_inside(root_of(flow), place) for place in places)
-    return next((file for file in found if file is not None and _is_file(file)), None)
+    return next((file for file in found if file is not None and os.path.isfile(file)), None)
 
 
 def _wrong(flow: Flow) -> Iterator[str]:
@@ -140,7 +138,7 @@ def _wrong(flow: Flow) -> Iterator[str]:
     for key, command in (("client", flow.client), ("server", flow.server)):
         if command is not None and "{applications}" in command:
             place = _inside(root, str(LAUNCHER))
-            if _is_hidden(str(LAUNCHER)) or place is None or not _is_file(place):
+            if _is_hidden(str(LAUNCHER)) or place is None or not os.path.isfile(place):
                 yield f"{key}: {{applications}} is {LAUNCHER}, which programs below {root} do not see"
         if command is not None and (why := _why_not(flow, command)) is not None:
             yield f"{key}: {why}"
@@ -192,7 +190,7 @@ def _why_not_script(flow: Surroundings, file: Path, head: bytes, scripts: int) -
     if _is_hidden(name):
         return f'"{file}" is a script for {name}, where the guest has a directory of its own'
     interpreter = _inside(root_of(flow), name) if name.startswith("/") else None
-    if interpreter is None or not _is_file(interpreter):
+    if interpreter is None or not os.path.isfile(interpreter):
         return f'"{file}" is a script for {name}, which is not there' + (f" in {root_of(flow)}" if flow.rootfs else "")
     return _why_not_file(flow, interpreter, scripts + 1)
 
@@ -204,13 +202,6 @@ def _path_of(flow: Surroundings) -> str:
 def _is_hidden(path: str) -> bool:
     parts = Path(path).parts
     return len(parts) > 1 and parts[0] == "/" and parts[1] in HIDDEN
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except OSError:
-        return False
 
 
 def _inside(root: Path, path: str) -> Path | None:
@@ -233,7 +224,7 @@ def _inside(root: Path, path: str) -> Path | None:
             target = os.readlink(step)
         except OSError:
             return None
-        if links > _MOST_LINKS:
+        if links > MOST_LINKS:
             return None
         if target.startswith("/"):
             at = root
