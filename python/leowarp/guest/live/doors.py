@@ -114,12 +114,6 @@ def is_this_machine(host: str) -> bool:
         return False
 
 
-def _plain(host: str) -> str:
-    """Return the host's name unchanged. If the name belongs to the loopback, return `localhost`, which needs no name
-    server."""
-    return _LOCALHOST if host.lower().rstrip(".").endswith(_LOCALHOST) else host
-
-
 async def dial(host: str, port: int, to_network: bool) -> socket.socket:
     """Connect to a destination, and return the socket.
 
@@ -130,8 +124,10 @@ async def dial(host: str, port: int, to_network: bool) -> socket.socket:
     loop = asyncio.get_running_loop()
     if not to_network and not is_this_machine(host):
         raise NotAllowed(f"{host} is not this machine (--to-network allows it)")
+    # All names of the loopback mean `localhost`, which needs no name server.
+    is_local_name = not to_network and host.lower().rstrip(".").endswith(_LOCALHOST)
     try:
-        found = await loop.getaddrinfo(host if to_network else _plain(host), port, type=socket.SOCK_STREAM)
+        found = await loop.getaddrinfo(_LOCALHOST if is_local_name else host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise Unanswered(f"{host} has no address: {error}", is_refused=False) from error
     problems: list[OSError] = []

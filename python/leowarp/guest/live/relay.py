@@ -251,7 +251,8 @@ class Relay:
             await asyncio.gather(*ways)
             is_whole = True
         except OSError as error:
-            self._say(f"connection {stream.number // 2}: the program {_side(stream)} is gone ({error.strerror})")
+            side = "where it began" if stream.number % 2 == 0 else "where it leads"
+            self._say(f"connection {stream.number // 2}: the program {side} is gone ({error.strerror})")
             self._send(Tell.RESET, stream.number)
         except asyncio.CancelledError:
             # The guest's TCP has cut off the connection, or the session ends.
@@ -349,10 +350,6 @@ class Relay:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) and not self.failure.done():
             self.failure.set_exception(error)
-
-
-def _side(stream: Stream) -> str:
-    return "where it began" if stream.number % 2 == 0 else "where it leads"
 
 
 def abort(end: socket.socket) -> None:
