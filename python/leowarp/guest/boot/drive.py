@@ -25,7 +25,6 @@ from leowarp.guest.boot.standstill import (
     Sample,
     Standstill,
     make_kernel_tell,
-    message_and_hint,
     message_and_hint_of_kernel,
 )
 from leowarp.guest.boot.watch import (
@@ -39,6 +38,7 @@ from leowarp.guest.boot.watch import (
 from leowarp.guest.building.image import GuestImage, initramfs
 from leowarp.guest.machine import host
 from leowarp.guest.machine.processor import Processor
+from leowarp.guest.machine.system_calls import polling
 from leowarp.guest.setup.input import MODULES
 
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. With a constant wall clock at boot, results do not depend
@@ -291,7 +291,9 @@ class _Watched:
         # The console is read first, because `make_kernel_tell` causes a panic. The panic is not the cause of the
         # standstill.
         words = self._words(console.text())
-        message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
+        culprit = f"; the program on its processor: {program}" if (program := memory.running_program()) else ""
+        made, hint = polling(stuck.calls, memory.calls())
+        message = f"the guest stands still: {why}{culprit}{made}"
         is_in_kernel = stuck.is_in_kernel
         if is_in_kernel or (is_in_kernel is None and self._modules):
             make_kernel_tell(child, bool(self._modules))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from leowarp.guest.boot.child import Child
 from leowarp.guest.boot.places import Fault, with_loaded
 from leowarp.guest.machine.own_time import OwnTime
-from leowarp.guest.machine.system_calls import Calls, polling
+from leowarp.guest.machine.system_calls import Calls
 
 LOOKS = 500
 """The maximum number of times that the instruction pointer of a stuck kernel is sampled. Sampling stops when a sampled
@@ -175,17 +175,6 @@ def _is_in_module(pid: int) -> bool:
                 # [vdso] is code that the host maps, not a module
                 return len(words) < 6 or not words[5].startswith((program, "["))
     return False
-
-
-def message_and_hint(why: str, program: str | None, then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Return the message and the hint for a guest in which a program stops virtual time.
-
-    program: The name of the program that runs on the guest's processor.
-    then, now: The system calls up to the last advance of virtual time, and the system calls up to the present.
-    """
-    made, hint = polling(then, now)
-    culprit = f"; the program on its processor: {program}" if program else ""
-    return f"the guest stands still: {why}{culprit}{made}", hint
 
 
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:

@@ -160,11 +160,11 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 if source is not None:
                     on_message(f"unpacking {source.tarball.name} {source.version}")
                     # A patch may change files that are not unpacked by default, so the whole source is unpacked.
-                    unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
+                    unpacked = unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
                 else:
                     assert tree is not None
-                    shutil.copytree(tree, growing / tree.name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-                (unpacked,) = (path for path in growing.iterdir() if path.is_dir())
+                    unpacked = growing / tree.name
+                    shutil.copytree(tree, unpacked, symlinks=True, ignore=shutil.ignore_patterns(".git"))
                 for patch in shelved.patches:
                     _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
                 # The directory is renamed only when the tree is complete. An incomplete directory is thus never
