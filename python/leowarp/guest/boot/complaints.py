@@ -38,9 +38,8 @@ class Complaint:
     at: The function that printed the WARNING. None means that the complaint is not a WARNING.
     text: The further text of a WARNING. The text may be empty.
     caller: The first function of a module in the call trace. None means that the trace names no module.
-    boot_ns: The time since boot when the kernel first printed a complaint of this kind.
-    count: The number of times that the kernel printed a complaint of this kind. Most kernel warnings are printed only
-        once per boot.
+    boot_ns, count: The time since boot of the first complaint of this kind, and the number of complaints. Most kernel
+        warnings are printed only once per boot.
     """
 
     headline: str
@@ -79,13 +78,11 @@ class Complaints:
         self._loaded = loaded
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
-        # `_key` is the key of the complaint whose lines are being read. `_is_next` is true if the next line is the
-        # first line after the complaint's headline.
+        # The key of the complaint that is being read, and whether the next line is the first after its headline.
         self._key: str | None = None
         self._is_next = False
 
     def hear(self, line: str) -> None:
-        """Process one line of the console."""
         match = _LINE.match(line)
         if match is None:
             return

@@ -92,7 +92,7 @@ class GuestResult:
 
 
 def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
-    """Check all requirements of a run in `directory` on this machine, and return the results."""
+    """Check all requirements of a run in `directory` on this machine."""
     _, place = host.memory_directory(memory_bytes, [directory])
     return [
         host.program(image.kernel, "the guest kernel"),
@@ -120,12 +120,10 @@ def drive(
 ) -> GuestResult:
     """Boot `image` with the input in `directory`/in, and wait until the guest ends.
 
-    image: The kernel and the agent.
     directory: A directory that contains `in/` with `setup.json` and `events.bin`. The guest sees only this directory of
         the host, and writes to its subdirectory `out/`.
     console: The file for everything that the guest prints.
     duration_ns, seed, memory_bytes: The values of the plan.
-    patience: The limits of time after which the guest counts as stuck.
     consoles: An object that connects all the guest's consoles except the first to this machine. By default, these
         consoles are unconnected.
     on_warning: A function that is called at the end, once for each of the result's `kernel_warnings`. It is also called
@@ -145,16 +143,11 @@ def drive(
 
 
 def _prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
-    """Prepare `directory` for the guest, and return it. The preparation checks all requirements, empties `out/` and
-    writes the initramfs.
-
-    Raises HostError if the machine does not meet a requirement. One message names all failed requirements.
-    """
+    """Check all requirements, empty `out/`, write the initramfs, and return the resolved directory."""
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
-    # Records of an earlier guest are removed. If the new guest wrote no records, the old ones would be mistaken for its
-    # records.
+    # If the new guest wrote no records, those of an earlier guest would be mistaken for its records.
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
@@ -165,8 +158,8 @@ def _prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
     """Return the guest's kernel command line, which is the same on every machine for the same plan.
 
-    `modules`: Whether modules of the user are loaded. With modules, the kernel prints function names for a fault.
-    `consoles`: The kernel options for the consoles that are connected.
+    modules: Whether modules of the user are loaded. With modules, the kernel prints function names for a fault.
+    consoles: The kernel options for the consoles that are connected.
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
@@ -216,7 +209,6 @@ class _Watched:
         self._complaints = Complaints(self._modules)
 
     def run(self, seed: int, memory_bytes: int) -> GuestResult:
-        """Boot the guest, wait until it ends, and return its result."""
         began = time.monotonic()
         with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self.console_file)) as console:
             self._consoles.attach()
@@ -323,7 +315,6 @@ class _Watched:
         return diagnose.Words(console, kept, self.work, self._modules, complaints)
 
     def tell(self, on_warning: Callable[[str], None]) -> None:
-        """Call `on_warning` with each complaint of the guest's kernel."""
         for sentence in self._complaints.sentences():
             on_warning(sentence)
 

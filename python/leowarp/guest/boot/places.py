@@ -85,12 +85,11 @@ def caller_in(text: str, at: Place | None = None) -> Place | None:
 
 
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
-    """Return the place in the kernel's code at which the kernel printed its registers or executed BUG().
+    """Return the place in the kernel's code at which the kernel printed its registers or executed BUG(), or None.
 
     console: The kernel's output. If it shows several faults, only the first one is used, because it may have caused the
         later ones.
     modules: The names of the user's modules, one C file each.
-    Returns: The fault, or None if the kernel printed neither registers nor a BUG.
     """
     if bug := _BUG.search(console):
         module = next((name for name in modules if bug["file"] == f"{name}.c"), None)

@@ -34,8 +34,7 @@ class GuestMemory:
         self._comm_offset: int | None = None
 
     def clock_ns(self) -> int | None:
-        """Return the virtual time since boot in ns. The result is None if the time cannot be read (no symbol, or the
-        guest has ended)."""
+        """Return the virtual time since boot, or None if it cannot be read (no symbol, or the guest has ended)."""
         # The variable `time_travel_time` is static in arch/um/kernel/time.c. The variable is the virtual clock itself,
         # so it can be read even if the guest reports nothing.
         return self._word("time_travel_time")
@@ -69,14 +68,12 @@ class GuestMemory:
         return self._comm_offset
 
     def _word(self, symbol: str) -> int | None:
-        """Return the value of a 64-bit variable of the guest kernel, or None if it cannot be read."""
         if symbol not in self._symbols:
             return None
         raw = self._read(self._symbols[symbol], 8)
         return struct.unpack("<Q", raw)[0] if raw else None
 
     def _read(self, address: int, size_bytes: int) -> bytes | None:
-        """Return bytes of the guest kernel's memory. The result is None if the bytes cannot be read."""
         try:
             # The file is unbuffered: a buffer would read 8 kB from the address on, and some of it may not be mapped.
             with open(self._path, "rb", buffering=0) as memory:
@@ -96,8 +93,8 @@ class Usage:
     time.
 
     main_s, reaped_s: The processor time of the kernel program, and that of its ended child processes for which it
-        waited. Both times are from the last sample.
-    children_s: The processor time of each other process. The key is the process id.
+        waited, at the last sample.
+    children_s: The processor time of each other process, by process id.
     """
 
     pid: int
@@ -145,8 +142,6 @@ class Usage:
 
 
 def _children(pid: int) -> list[int]:
-    """Return the ids of the processes that are children of the main thread of process `pid`. The list is empty if the
-    process has ended."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
@@ -198,7 +193,6 @@ class Console:
         return self.tail.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Close the console's file."""
         self._file.close()
 
 
