@@ -54,17 +54,13 @@ class Course:
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
         """Record how much of the source is unpacked.
 
-        done_bytes, whole_bytes: The number of bytes that were read so far from the compressed tarball, and the
-            tarball's size.
+        done_bytes, whole_bytes: The bytes that were read so far from the compressed tarball, and its size.
         """
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
 
     def printed(self, line: str) -> None:
-        """Process a line of the build's output.
-
-        line: A line from kbuild (a step) or from guest/build.sh ("leowarp: pack"). Other lines are ignored.
-        """
+        """Process a line from kbuild (a step) or from guest/build.sh ("leowarp: pack"). Other lines are ignored."""
         if line.startswith(_PACK):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
         elif STEP.match(line):
@@ -75,11 +71,10 @@ class Course:
             self._tell("compile", self._steps, max(self._steps, STEPS), share)
 
     def _tell(self, stage: str, done: int, expected: int, share: float) -> None:
-        """Report the build's progress to `on_progress`. If the source is already unpacked, the progress begins at the
-        share that unpacking would take."""
         now_s = self._clock()
         if stage != self._stage:
             self._stage, self._stage_began_s = stage, now_s
+        # If the source is already unpacked, the progress begins at the share that unpacking would take.
         if self._began_share is None:
             self._began_share = 0.0 if stage == "unpack" else self._ends["unpack"]
         done_share = (share - self._began_share) / (1 - self._began_share)
@@ -89,11 +84,8 @@ class Course:
 
 
 def share_of_steps(steps: int) -> float:
-    """Return the share of a build's total processor time that the first `steps` steps take.
-
-    steps: The number of finished steps, from 0. A newer kernel tree can have more than `STEPS` steps. For such a number
-        of steps, the share is 1.
-    Returns: A share from 0 to 1, interpolated linearly between the points of `CURVE`.
+    """Return the share of a build's total processor time that the first `steps` steps take, from 0 to 1. It is
+    interpolated linearly between the points of `CURVE`. A newer kernel tree can have more than `STEPS` steps.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
     (0.0, 0.472, 1.0)

@@ -41,7 +41,6 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
     An installation with a built guest (a wheel) does not need compilers.
 
     memory_bytes: The size of the guest's memory, on which the checks of memory file and address space depend.
-    Returns: The checks in display order.
     """
     # The kind of machine is checked first, because on another kind of machine no other check matters.
     _, place = host.memory_directory(memory_bytes, [Path.cwd()])
@@ -77,8 +76,6 @@ def _python() -> Check:
 
 
 def _native() -> Check:
-    """Check whether the package's compiled library can be loaded. For example, the library cannot be loaded with an
-    older glibc."""
     needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
     try:
         # The import is inside the function, so that a missing library gives a failed check and not an exception.
@@ -89,8 +86,7 @@ def _native() -> Check:
 
 
 def _cache() -> Check:
-    """Check whether the cache can be written. The check writes a file, because permissions do not show that a disk is
-    full or read-only."""
+    # The check writes a file, because permissions do not show that a disk is full or read-only.
     root = cache_place()
     needed = "a directory that you may write to, and nobody else but root"
     mend = "set LEOWARP_CACHE to a directory that may be written"
@@ -106,7 +102,6 @@ def _cache() -> Check:
 
 
 def _path_for_make() -> Check:
-    """Check whether make can build in the cache. Only the characters of the cache's path are checked."""
     name, needed = "path of the cache", "letters, digits and / . _ + @ ~ - alone, for make"
     try:
         demand_path_for_make("building")
@@ -116,8 +111,6 @@ def _path_for_make() -> Check:
 
 
 def _build_space() -> Check:
-    """Check whether the disk has enough space for the kernel's unpacked source and objects. The check passes if the
-    kernel is already built."""
     root = cache_place()
     if built := None if why_not_own(root) else default_built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
@@ -145,8 +138,7 @@ def _static_libc() -> Check:
 
 
 def _source() -> Check:
-    """Check whether this machine has the kernel's source, or whether apt can fetch it. If neither is true, a build
-    downloads the source and checks its checksum."""
+    # A build downloads the source and checks its checksum if this machine has no source and no apt.
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")

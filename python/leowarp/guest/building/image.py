@@ -50,14 +50,12 @@ def guest_image(
 
     After an error in one build, or after Ctrl-C, both builds end and no process remains.
 
-    kernel_choice: str, Path or Guest. A str or Path is the user's choice: a name on the shelf, a kernel tree, or a
-        kernel binary. A `Guest` is the section of a plan. This section also says whether a file or the user chose the
-        kernel.
-    on_message, on_progress: Two functions. `on_message` is called with a line of text, from two threads. `on_progress`
-        is called with the progress of the kernel build.
+    kernel_choice: A str or Path is the user's choice: a name on the shelf, a kernel tree, or a kernel binary. A `Guest`
+        is the section of a plan, which also says whether a file or the user chose the kernel.
+    on_message, on_progress: Functions that are called with a line of text, from two threads, and with the progress of
+        the kernel build.
     Raises HostError if a requirement of a build is missing, or a build fails.
-    Raises ScenarioError if `kernel_choice` is not a kernel. The same error is raised if a file names this kernel and
-    the user has never accepted it
+    Raises ScenarioError if `kernel_choice` is not a kernel, or if a file names it and the user never accepted it
         (`trust`).
     """
     if isinstance(kernel_choice, str | Path):

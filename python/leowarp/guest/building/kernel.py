@@ -57,7 +57,6 @@ OnMessage = Callable[[str], None]
 class Kernel:
     """A built kernel.
 
-    program: The kernel, an executable file.
     symbols: The addresses of the variables that leowarp reads while the kernel runs. The dict is empty if the program
         is stripped.
     facts: The version, source, checksums, compiler and warnings, for the manifest.
@@ -81,9 +80,8 @@ def kernel(
 
     choice: A name on the shelf, or a path. A kernel tree at the path is built with leowarp's configuration and objects.
         A kernel program at the path is used unchanged.
-    on_message: A function that is called with a line of text.
-    on_progress: A function that is called with a `leowarp.base.progress.BuildProgress` for each step of a build, and a
-        few times per second during unpacking. If `on_message` or `on_progress` raises an exception, the build ends.
+    on_progress: A function that is called for each step of a build, and a few times per second during unpacking. If
+        `on_message` or `on_progress` raises an exception, the build ends.
     keep_tree: Whether the source and build tree are kept beside the cache entry. Modules can be compiled against the
         tree.
     force: Whether to build even if the cache has an entry.
@@ -129,8 +127,7 @@ def _packaged() -> Kernel | None:
 
 
 def _built_earlier(on_message: OnMessage) -> Kernel | None:
-    """Return a kernel that an earlier build made from the same recipe. This kernel is used if this machine lacks the
-    source or the compiler."""
+    """Return a kernel that was built earlier, if this machine lacks the source or the compiler."""
     if recipe.guest_sources() is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
     if (entry := default_built()) is None:
@@ -140,7 +137,6 @@ def _built_earlier(on_message: OnMessage) -> Kernel | None:
 
 
 def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force) -> Kernel:
-    """Return a kernel of the shelf, from the cache or built from its unpacked and patched source."""
     tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
     if tree is not None:
         facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -177,10 +173,6 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
 
 
 def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
-    """Apply a patch to an unpacked tree.
-
-    Raises HostError if the patch does not apply, or patch(1) is missing.
-    """
     command = ["patch", "-p1", "--forward", "--batch", "--silent", "-d", str(tree), "-i", str(patch)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -197,10 +189,7 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     """Build a kernel from the user's tree with leowarp's objects. Objects that do not compile or link with the tree are
-    left out and reported (`left_out`).
-
-    Raises ScenarioError if the directory is not a Linux tree with ``arch/um``.
-    """
+    left out and reported (`left_out`)."""
     if not (tree / "arch" / "um").is_dir():
         raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
     facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -216,11 +205,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
 
 
 def _from_binary(path: Path) -> Kernel:
-    """Check that the user's kernel program is User Mode Linux with virtual time, and return it unchanged.
-
-    Raises ScenarioError if the program is missing, cannot be run, is not User Mode Linux, does not answer, or lacks
-    time travel.
-    """
+    """Check that the user's kernel program is User Mode Linux with virtual time, and return it unchanged."""
     attempted = f"using the kernel {path}"
     if not path.is_file():
         raise ScenarioError(f"{attempted}: there is no such file or directory")
@@ -266,8 +251,6 @@ def _from_binary(path: Path) -> Kernel:
 
 
 def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
-    """Return the kernel in the cache entry `key`. `make` builds the entry if it is missing. `force` first removes an
-    existing entry."""
     entry = cache_root() / KIND / key
     if force and entry.is_dir():
         shutil.rmtree(entry)
@@ -319,7 +302,6 @@ class _Build:
     key: The key of the cache entry: source, recipe, compiler and linker.
     tree_key: The key of the directory in which source and objects are kept. leowarp's own objects are not part of the
         key.
-    course: An object that reports the progress of the build.
     """
 
     def __init__(
@@ -335,8 +317,7 @@ class _Build:
             **facts,
             **(shelved.facts() if shelved is not None else {}),
             "recipe_sha256": self._chosen.recipe_sha256(directory),
-            # The key of the cache contains the compiler and the linker. A different version of the compiler or the
-            # linker builds a different program. The manifest of a run names both versions.
+            # A different version of the compiler or the linker builds a different program.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }
@@ -351,7 +332,6 @@ class _Build:
         self.tree_key = content_key([*kept, *((name, directory / name) for name in ("kernel.config", "Kconfig.top"))])
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
-        """Build `tree` into the cache entry `entry`."""
         log = entry / "build.log"
         # The recipe's files are copied, because the user may edit them during the minutes of a build.
         recipe_copy = build.parent / "recipe"
@@ -397,8 +377,6 @@ class _Build:
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
     def _failed(self, log: Path) -> HostError:
-        """Return the error for a failed build. The message contains the first errors of the build and the name of the
-        log."""
         # The cache removes the directory of a failed build, so the log is moved to another place.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)

@@ -24,8 +24,7 @@ _OPTION = "CONFIG_"
 
 
 def read(entry: Path) -> dict[str, str]:
-    """Return a dict whose keys are the objects that the kernel in `entry` lacks. The values are the reasons. `entry` is
-    a directory that build.sh filled."""
+    """Return the objects that the kernel in `entry`, which build.sh filled, lacks, each with the reason."""
     # A tab separates the fields, because reasons are compiler messages with blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
@@ -93,8 +92,7 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
 
 def _asked(plan: Plan) -> dict[str, str]:
-    """Return a dict. A key is a scenario key with its value. Its entry is the name of the object of leowarp that this
-    value needs."""
+    """Return a dict from a scenario key with its value to the name of leowarp's object that this value needs."""
     asked = {
         f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
         for number, flow in enumerate(plan.flows)

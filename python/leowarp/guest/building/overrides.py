@@ -59,7 +59,6 @@ def options() -> tuple[Option, ...]:
 
 
 def _mechanism(entry: dict) -> str:
-    """Return a text that says how the build applies an override to the kernel."""
     steps = []
     if included := entry.get("included_in"):
         steps.append(f"a header included first in {_counted(included, 'object')}")

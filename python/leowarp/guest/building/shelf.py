@@ -113,7 +113,6 @@ def add(
 ) -> ShelfKernel:
     """Add a kernel to the user's shelf. Nothing is built yet.
 
-    name: The name by which `guest.kernel` and --kernel select the kernel.
     source: A kernel tree, or a tarball of one.
     patches: The files that are applied with ``patch -p1``, in this order. The shelf keeps copies of the patches.
     base: The kernel of kernels.toml that gives the new kernel its overrides and options.

@@ -83,10 +83,7 @@ def local_source() -> Source | None:
 
 
 def own_source(tarball: Path) -> Source:
-    """Return the user's tarball as a `Source`.
-
-    Raises HostError if the tarball is missing.
-    """
+    """Return the user's tarball as a `Source`. Raises HostError if it is missing."""
     if not tarball.is_file():
         raise HostError(
             f"unpacking {tarball}: it is gone", hint="add the kernel again: leowarp kernel add NAME --source"
@@ -115,8 +112,7 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
 
 
 def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
-    """Fetch Debian's package with apt, which checks the signature. If apt fails, the function prints a message with the
-    reason and returns None."""
+    """Fetch Debian's package with apt, which checks the signature. If apt fails, tell the reason and return None."""
     if shutil.which("apt-get") is None:
         return None
     on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
@@ -131,12 +127,6 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
-    """Download Debian's package from the addresses of its archives. Only the package's sha256 decides whether the file
-    is accepted.
-
-    Raises HostError if all addresses fail. The message has the error of each address and explains how to get the file
-    by hand.
-    """
     refused = []
     for url in PINNED_URLS:
         on_message(f"fetching {url}")
@@ -301,7 +291,6 @@ def tree_sha256(tree: Path) -> str:
 
 
 def _matters(path: Path, tree: Path) -> bool:
-    """Return whether a file of a kernel tree can affect a build with ARCH=um."""
     place = path.relative_to(tree)
     # Kconfig files of all architectures are read, whichever architecture is built.
     return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
@@ -321,8 +310,6 @@ def _git(tree: Path, *arguments: str) -> bytes:
 
 
 def _installed_version(tarball: Path) -> str:
-    """Return the version of the Debian package that installed the tarball. Without dpkg, return the tarball's file
-    name."""
     if shutil.which("dpkg-query") is None:
         return tarball.name
     command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
@@ -335,14 +322,13 @@ def _sources() -> Path:
 
 
 def remembered_sha256(path: Path) -> str:
-    """Return the sha256 of a large file. The sha256 is computed again only if the file's size or modification time
-    changes."""
+    """Return the sha256 of a large file, as `_remembered`."""
     return _remembered(path, {"sha256": sha256_of_file})["sha256"]
 
 
 def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[str, str]:
-    """Return the result of each function in `facts` for a large file. Results come from a cache if possible. A value is
-    computed again only if the file's size or modification time changes."""
+    """Return the result of each function in `facts` for a large file. Results come from a cache if the file's size and
+    modification time have not changed."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]

@@ -213,8 +213,7 @@ def _identity_of_tree(tree: Path) -> str:
 
 
 def _shipped() -> frozenset[str]:
-    """Return the identities of the modules and commands in leowarp's own examples. The examples are in the checkout or
-    in the wheel."""
+    """Return the identities of the modules and commands in leowarp's own examples."""
     folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
     modules = frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
     scenarios = (file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob("*.toml")))
@@ -222,7 +221,6 @@ def _shipped() -> frozenset[str]:
 
 
 def _identities_of_commands(text: str) -> Iterable[str]:
-    """Return the identities of the commands in a scenario of leowarp, one for each flow of kind program."""
     for flow in tomllib.loads(text).get("flows", ()):
         if flow.get("kind") == "program":
             keys = ("client", "server", "environment", "directory", "rootfs")
