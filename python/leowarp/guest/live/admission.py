@@ -39,11 +39,8 @@ _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def check_room(doors: int) -> None:
-    """Check that a session's doors can serve clients. `doors` is the number of doors.
-
-    Raises ScenarioError if the session has too many doors.
-    Raises HostError if this process has too few descriptors.
-    """
+    """Check the number of a session's doors. Raises ScenarioError if there are too many, and HostError if this process
+    has too few descriptors."""
     if doors > MOST_DOORS:
         raise ScenarioError(
             f"listening on {doors} ports: {MOST_DOORS} is the most", "leave out some of --forward, or use the proxy"
@@ -114,7 +111,6 @@ class Slot:
             self._admission.owed -= 1
 
     def hold(self) -> Slot:
-        """Add a holder."""
         self._holders += 1
         return self
 
@@ -133,7 +129,6 @@ class Admission:
         `MOST_CONNECTIONS`.
     tally: The counter of clients that reached a limit. This object updates it.
     say: A function that is called with a line of text when a limit is reached for the first time.
-    free: A function that returns the number of free descriptors, usually `free_descriptors`.
     owed: Each accepted client needs a second socket, to the destination. This is the number of clients that do not have
         it yet.
     """
@@ -148,8 +143,7 @@ class Admission:
         self._now_ns = 0
 
     async def clients(self, door: socket.socket) -> AsyncIterator[tuple[socket.socket, Slot]]:
-        """Yield the clients that connect to a listening socket, one by one. Each item is a client and the client's
-        slot. The iterator never ends."""
+        """Yield the clients that connect to a listening socket, each with its slot. The iterator never ends."""
         places = asyncio.Semaphore(self.per_door)
         host, port = door.getsockname()
         is_told = False
@@ -164,7 +158,7 @@ class Admission:
             yield client, slot
 
     async def _accepted(self, door: socket.socket) -> socket.socket:
-        """Accept the next client as soon as enough descriptors are free, and return it."""
+        """Accept the next client as soon as enough descriptors are free."""
         is_late = False
         while True:
             await _knock(door)

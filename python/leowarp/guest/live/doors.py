@@ -52,10 +52,7 @@ def forward_of(text: str) -> Forward:
 
 
 def check_allowed(forward: Forward, to_network: bool) -> None:
-    """Check that a forward's destination is allowed.
-
-    Raises ScenarioError if the destination is another machine, but `to_network` is false.
-    """
+    """Raise ScenarioError if a forward's destination is another machine, but `to_network` is false."""
     if not to_network and not is_this_machine(forward.host):
         raise ScenarioError(
             f"forwarding to {forward.host}:{forward.host_port}: it is not this machine",
@@ -117,7 +114,6 @@ def is_this_machine(host: str) -> bool:
 async def dial(host: str, port: int, to_network: bool) -> socket.socket:
     """Connect to a destination, and return the socket.
 
-    to_network: Whether the destination may be on another machine.
     Raises NotAllowed if the destination is on another machine and `to_network` is false.
     Raises Unanswered if the destination accepts no connection.
     """

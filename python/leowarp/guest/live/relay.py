@@ -74,8 +74,6 @@ class Relay:
     tell: A function that sends a frame to the guest. The second argument is True if the guest must receive the frame
         before its next step.
     say: A function that is called with a line for each event of a connection.
-    admission: The object that decides whether a client is accepted.
-    to_network: Whether destinations may be other machines.
     """
 
     def __init__(
@@ -173,7 +171,6 @@ class Relay:
         accepts the guest's handshake. If the destination refused, the far end refuses it. As on a real path, the client
         learns the answer after one round trip of the guest's path.
 
-        slot: The client's slot.
         before: A coroutine that is awaited after the connection is established and before the client receives bytes.
         Raises NotAllowed or Unanswered for the same reasons as `dial`. If the destination refuses, nothing is raised
         here, because the guest's TCP reports the refusal (Failed).
@@ -271,7 +268,6 @@ class Relay:
             self._ended(stream)
 
     async def _inwards(self, stream: Stream) -> None:
-        """Transfer bytes from the program into the guest."""
         loop = asyncio.get_running_loop()
         while True:
             while not stream.credit_bytes:
@@ -295,7 +291,6 @@ class Relay:
         self._written += 1
 
     async def _outwards(self, stream: Stream) -> None:
-        """Transfer bytes from the guest to the program."""
         loop = asyncio.get_running_loop()
         while (piece := await stream.pieces.get()) is not None:
             await loop.sock_sendall(stream.socket, piece)

@@ -36,8 +36,7 @@ class Live:
     origin, destination: Connections of this machine's programs begin at the station `origin`, and leave the guest at
         the station `destination`.
     congestion_control: The congestion control of both ends. The default is that of the kernel.
-    doors: sequence of (socket, Forward or None). Each door has a listening socket and the destination of its
-        connections. None means a SOCKS5 proxy.
+    doors: The listening sockets, each with the destination of its connections. None means a SOCKS5 proxy.
     to_network: Whether a destination may be on another machine.
     tally: The counter of clients that reach a limit during the session.
     """
@@ -66,7 +65,7 @@ def run_live(
 ) -> None:  # fmt: skip
     """Run the session until it ends.
 
-    plan: The plan of the run. The flows of the plan also run.
+    plan: The flows of the plan also run.
     run_dir: The directory in which the guest works.
     pace: The object that keeps virtual time at the pace of real time. The function `on_time`, which is called whenever
         the guest waits for real time, may read this object.

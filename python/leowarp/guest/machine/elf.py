@@ -70,7 +70,6 @@ class Section:
 
     @property
     def end(self) -> int:
-        """The offset in the file of the first byte after the section."""
         return self.offset + self.size_bytes
 
 
@@ -125,8 +124,7 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """Return a dict of the pointers that the linker must fill in. It maps a pointer's offset in the file to the
-        pointer's target."""
+        """The pointers that the linker must fill in, as a dict from their offset in the file to their target."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:
@@ -144,13 +142,11 @@ class Elf:
 
 
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
-    """Return the addresses that the program's symbol table has for `names`. The dict is empty if the program is
-    stripped.
+    """Return the virtual addresses that a program's symbol table has for `names`, including static variables. The dict
+    is empty if the program is stripped. The addresses are also valid in the running process, because the program is
+    linked at fixed addresses.
 
     path: An ELF-64 program. If the file is not an ELF-64 program, the result is meaningless, or struct.error is raised.
-    names: The names of variables, including static ones.
-    Returns: The virtual addresses. The addresses are also valid in the running process, because the program is linked
-        at fixed addresses.
     """
     elf = Elf(path)
     addresses: dict[str, int] = {}

@@ -126,10 +126,8 @@ class OwnTime:
         return self.cpu_s + self.asleep_s
 
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
-        """Take a new sample, or use the samples in `looks`. Return whether at least one of the processes still exists.
-
-        looks: The samples by process id, as from `everything`. Children of other processes are ignored.
-        """
+        """Take a new sample, or use the samples in `looks` (`everything`). Return whether at least one of the processes
+        still exists."""
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
         # The time limit starts with the first sample, so earlier processor time does not count.
         if self._seen_s is None:

@@ -72,9 +72,7 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     `tables.bin` is written only if there are tables. The setup contains only the names of the user's modules.
     `put_modules` copies the files.
 
-    plan: The plan, which defines flows, hosts, modules and observations.
     timeline: A table with the columns of `timeline.schema`, sorted by time.
-    directory: The guest's `in/`, or a subdirectory for one of several inputs.
     by_hand: A function that returns the interactive part of `setup.json`: the key `shell` or `live` and its value. The
         argument of the function is a dict from node name to host number.
     Raises ScenarioError if the timeline is not sorted, or names an unknown node or link. Also raised if both a table
@@ -104,7 +102,7 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     """Return a record for each event of a timeline, in order of time. Events that are in `setup.json` or `tables.bin`
     have no record.
 
-    Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4, describes the fields.
+    Returns: dtype `EVENT`, shape (n,). `design/interfaces.md`, section 4, describes the fields.
     Raises ScenarioError if the events are not sorted by time, or the guest does not know the kind of an event.
     """
     t_ns = timeline["t_ns"].to_numpy()
@@ -144,7 +142,6 @@ def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Net
 
 
 def _fill_value(kind: int, column: str):
-    """Return a function that fills in the records of one kind of event: rate, delay or loss of a direction."""
 
     def fill(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
         records["kind"][at] = kind
@@ -227,11 +224,10 @@ _FILL = {
 
 
 def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
-    """Return `setup.json` as a dict.
+    """Return `setup.json` as a dict, with the keys of design/interfaces.md, sections 4, 13, 15 and 18. A value that the
+    plan does not set is None.
 
-    network: The numbers of nodes, hosts and links.
-    directions: The settings of directions. None means that they are computed from the timeline.
-    Returns: Keys as in design/interfaces.md, sections 4, 13, 15 and 18. A value that the plan does not set is None.
+    directions: None means that they are computed from the timeline.
     """
     if directions is None:
         directions = Directions.of_timeline(timeline, network)
@@ -391,10 +387,6 @@ def _column(rows: pa.Table, name: str) -> list[Any]:
 
 
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Return a flow's entry in the setup, with host numbers for the source and the destination.
-
-    Raises ScenarioError if the timeline has no host at one of the flow's stations.
-    """
     ends = []
     for station in (flow.source, flow.destination):
         name = host_node(station)
@@ -421,7 +413,6 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def _mptcp(plan: "Plan", flow: Any) -> dict[str, Any]:
-    """Return the additional fields of a Multipath TCP flow, or an empty dict for other flows."""
     if not flow.is_mptcp:
         return {}
     if flow.subflow_of is None:
@@ -432,7 +423,6 @@ def _mptcp(plan: "Plan", flow: Any) -> dict[str, Any]:
 
 
 def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) -> dict[str, Any]:
-    """Return the field `program` of a flow of kind program, or an empty dict for other kinds."""
     if flow.kind != "program":
         return {}
     client_at, server_at = (flow.source, flow.destination)[:: 1 if flow.client_at == "source" else -1]
@@ -466,13 +456,12 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) 
 
 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
-    """Return the periods of the run in which all packets are stored, as [from, to) in ns, sorted and disjoint.
+    """Return the periods of the run in which all packets are stored, as [from, to) in ns, sorted and disjoint. The list
+    is empty if only late, lost and repeated packets are stored.
 
     Each period surrounds a route change. It begins `observe.packets_before` before the change and ends
-    `observe.packets_after` after the change. Periods that overlap or touch are merged.
-
-    Returns: list of [int, int]. Periods are cut at the start and at the end of the run. The list is empty if only late,
-        lost and repeated packets are stored.
+    `observe.packets_after` after the change. Periods are cut at the start and at the end of the run. Periods that
+    overlap or touch are merged.
     """
     if plan.observe.packets == "none":
         return []

@@ -59,7 +59,6 @@ class Network:
 
     @property
     def node_numbers(self) -> dict[str, int]:
-        """The node number by name."""
         return {name: number for number, (name, _) in enumerate(self.nodes)}
 
     @property

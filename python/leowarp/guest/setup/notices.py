@@ -13,14 +13,12 @@ if TYPE_CHECKING:
 
 
 def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
-    """Return the false notices of a run, sorted by time.
+    """Return the false notices of a run, sorted by time. Each end of a flow gets notices about the other end.
 
-    plan: The plan. For each flow of the plan, each end gets notices about the other end.
-    host_numbers: The number of each host, keyed by the name of its node.
-    Returns: list of (int, int, int). Each entry has a time on the run's clock in ns, the host that gets the notice, and
-        a destination. The notice says that the route to this destination changes. For each pair of hosts, the times are
-        a Poisson process with mean interval `cures.notify_false_interval`. The times of each pair come from a separate
-        random stream. The stream's name is ``cures.notices`` with the two host numbers.
+    Each notice has a time on the run's clock in ns, the host that gets the notice, and a destination. The notice says
+    that the route to this destination changes. For each pair of hosts, the times are a Poisson process with mean
+    interval `cures.notify_false_interval`. The times of each pair come from a separate random stream. The stream's name
+    is ``cures.notices`` with the two host numbers.
     """
     mean_ns = plan.cures.notify_false_interval_ns
     if mean_ns is None:

@@ -27,8 +27,6 @@ def put_input(
 ) -> None:
     """Fill the guest's input directory `in/`.
 
-    image: The kernel and the agent. The plan's modules are compiled against the kernel of `image`.
-    by_hand: A function that is passed on to `write_input`.
     Raises ScenarioError or HostError for the same reasons as `write_input` and `compile_modules`.
     """
     write_input(plan, timeline, directory, by_hand)
@@ -51,8 +49,8 @@ def run(
     timeline: A table with the columns of `leowarp.timeline.schema`.
     run_dir: The run directory. The guest works in its subdirectory `.guest` (with `in/` and `out/`), which
         `GuestResult.discard` removes. The guest's console output remains in `guest-console.txt` of the run directory.
-    by_hand: A function that is passed on to `write_input`.
-    on_progress, consoles, on_warning: The same as in `drive`.
+    by_hand: As in `write_input`.
+    on_progress, consoles, on_warning: As in `drive`.
     Raises ScenarioError, HostError or GuestError for the same reasons as `put_input` and `drive`.
     """
     directory = run_dir / GUEST

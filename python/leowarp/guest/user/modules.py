@@ -146,7 +146,6 @@ def _demand_tools(source: Path) -> None:
 
 
 def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
-    """Return the directory with the unpacked archive. The archive is unpacked only once per content."""
 
     def make(entry: Path) -> None:
         on_message(f"unpacking {archive.name} (56 MB)")

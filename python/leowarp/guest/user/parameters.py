@@ -108,9 +108,8 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 def parameters_in(file: Path) -> Declared:
     """Read the parameters that a module's file (`NAME.ko`) or a kernel's program declares.
 
-    Returns: A dict from the name of a module to its parameters, which are keyed by name. For a module's file, the only
-        key is the file's stem. The mapping is empty if the file is a kernel program without the structure of a 6.12
-        kernel.
+    For a module's file, the only key is the file's stem. The mapping is empty if the file is a kernel program without
+    the structure of a 6.12 kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)
@@ -145,8 +144,7 @@ _ARRAY = "array"
 
 
 def _type_at(elf: Elf, offset: int, exported: Mapping[int, int]) -> str | None:
-    """Return the name of the type, without `param_ops_`, found from the pointer at `offset`. The result is None for an
-    unknown type."""
+    """Return the type to whose operations the pointer at `offset` leads, or None if it is unknown."""
     target = elf.pointer(offset)
     name = target.name or ""
     if target.address is not None and target.address in exported:
@@ -164,11 +162,8 @@ def _text_of(elf: Elf, offset: int) -> str:
 
 
 def _exported(elf: Elf) -> dict[int, int]:
-    """Return a dict about the symbols that a kernel exports to modules. It maps a symbol's address to the file offset
-    of the pointer to the symbol's name.
-
-    The kernel program is stripped and contains only exported symbols.
-    """
+    """Return the symbols that a kernel exports to modules. The dict maps a symbol's address to the file offset of the
+    pointer to its name. The kernel program is stripped and contains only exported symbols."""
     sections = [section for name in ("__ksymtab", "__ksymtab_gpl") if (section := elf.section(name))]
     return {
         struct.unpack_from("<Q", elf.data, at)[0]: at + _EXPORT_NAME_AT

@@ -67,10 +67,7 @@ class Surroundings(Protocol):
 
 
 def check_program(command: str, surroundings: Surroundings) -> None:
-    """Check that the program of one command line exists and is for this processor.
-
-    Raises HostError if the program is missing or for another processor.
-    """
+    """Raise HostError if the program of one command line is missing or for another processor."""
     if (why := _why_not(surroundings, command)) is not None:
         raise HostError(f"`{command}` cannot run: {why}", hint="install what is missing, or name it by its path")
 
@@ -160,9 +157,8 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
 
 
 def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
-    """Return the reason why a file cannot be run. The result is None if the file can be run, or if only the guest can
-    check it. A script may name an interpreter that is itself a script. `scripts` is the number of scripts in the chain
-    that leads to this file."""
+    """Check a file as `_why_not` does. A script's interpreter may itself be a script. `scripts` counts the scripts
+    in the chain that leads to this file."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:

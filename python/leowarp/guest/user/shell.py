@@ -55,7 +55,7 @@ class Shell:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def words(self) -> list[str]:
-        """Return the command line as a list of words."""
+        """Return the command line."""
         if self.command:
             return list(self.command)
         # The shell starts without the user's settings. The user's settings refer to files that the guest lacks. Any
@@ -88,10 +88,7 @@ class Shell:
 
 
 def check_shell(shell: Shell) -> None:
-    """Check that the shell's program exists.
-
-    Raises HostError if the program is missing, or is for another processor.
-    """
+    """Raise HostError if the shell's program is missing, or is for another processor."""
     check_program(shlex.join(shell.words()), shell)
 
 
@@ -102,9 +99,8 @@ def run_shell(
     """Run `shell` in a guest with the network of `timeline`, and return its exit code. The shell uses the terminal of
     this process, or its standard input and outputs.
 
-    plan: The plan. Its flows also run.
+    plan: Its flows also run.
     run_dir: The directory in which the guest works.
-    on_warning: A function that is passed on to `run`.
     Raises LeowarpError for the same reasons as `run`. Raises GuestError also if the run ends before the shell does.
     """
     inputs = run_dir / GUEST / "in"
