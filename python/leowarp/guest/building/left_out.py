@@ -3,17 +3,21 @@
 that runs with this kernel lack.
 
 When a tree is built, `guest/build.sh --leave-out` writes one line for each object or option that is left out. A line
-contains the name, a tab, and the reason. The name is an object of leowarp or an option in `kernel.config`.
+contains the name, a tab, and the reason. The name is an object of leowarp or an option in `kernel.config`. The list of
+all objects is guest/overrides.toml.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from leowarp.base.errors import ScenarioError
-from leowarp.guest.building import overrides, shelf
+from leowarp.base.errors import HostError, ScenarioError
+from leowarp.guest.building import recipe, shelf
 from leowarp.scenario import Plan, is_kernel_name
 from leowarp.scenario.network.family import KERNEL_WITH_IPV6
 from leowarp.scenario.schema import Jittered
@@ -21,6 +25,38 @@ from leowarp.scenario.workload.mptcp import KERNEL_WITH_MPTCP
 
 FILE = "left-out.txt"
 _OPTION = "CONFIG_"
+SPEED = "speed"
+"""The purpose of overrides that only save time. A kernel without these overrides gives the same traces."""
+
+
+@dataclass(frozen=True)
+class Override:
+    """An override of guest/overrides.toml, which explains the fields."""
+
+    name: str
+    purpose: str
+    without: str
+
+
+def overrides() -> list[Override]:
+    """Return all overrides, in the list's order."""
+    return [Override(entry["name"], entry["purpose"], entry["without"]) for entry in document()["override"]]
+
+
+def document() -> dict:
+    """Return guest/overrides.toml, the list of all differences between the guest kernel and an unmodified Linux."""
+    directory = recipe.guest_sources()
+    if directory is None:
+        raise HostError(
+            "reading the list of overrides: this installation has no guest/",
+            hint="install a wheel made by `make wheel`",
+        )
+    return _read(directory / recipe.LIST)
+
+
+@cache
+def _read(path: Path) -> dict:
+    return tomllib.loads(path.read_text())
 
 
 def read(entry: Path) -> dict[str, str]:
@@ -35,15 +71,15 @@ def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
     reason. The result does not contain overrides that only save time."""
     return {
         override.name: f'the kernel "{kernel}" is without it'
-        for override in overrides.overrides()
-        if override.name not in linked and override.purpose != overrides.SPEED
+        for override in overrides()
+        if override.name not in linked and override.purpose != SPEED
     }
 
 
 def warnings(left_out: Mapping[str, str]) -> list[str]:
     """Return sentences for the manifest and the report. Each object that the kernel lacks has its own sentence. One
     further sentence lists all options that the kernel lacks."""
-    means = {override.name: override.without for override in overrides.overrides()}
+    means = {override.name: override.without for override in overrides()}
     texts = [
         f"the kernel was built without leowarp's {name}: {means.get(name, 'what it adds is missing')} ({why})"
         for name, why in left_out.items()
@@ -79,7 +115,7 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
         purposes = shelf.kernel_of(kernel).purposes if is_kernel_name(kernel) and kernel != shelf.DEFAULT else None
         if purposes is None:
             return
-        linked = {each.name for each in overrides.overrides() if each.purpose in purposes}
+        linked = {each.name for each in overrides() if each.purpose in purposes}
         kernel_facts = {"source": f'the kernel "{kernel}"', "left_out": not_chosen(kernel, linked)}
     left_out: Mapping[str, str] = kernel_facts.get("left_out", {})
     for key, name in _asked(plan).items():
