@@ -8,7 +8,7 @@ net/core/dev.c). Linux 6.17 changed the order of words in the first line of a WA
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from leowarp.guest.boot.places import SYMBOL, Place, caller_in, place_of, with_loaded
 
@@ -30,7 +30,7 @@ _COMPLAINT = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Complaint:
     """The complaints of one kind: messages whose texts differ only in numbers, or warnings of one source line.
 
@@ -78,8 +78,8 @@ class Complaints:
         self._loaded = loaded
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
-        # The key of the complaint that is being read, and whether the next line is the first after its headline.
-        self._key: str | None = None
+        # The complaint that is being read, and whether the next line is the first after its headline.
+        self._read: Complaint | None = None
         self._is_next = False
 
     def hear(self, line: str) -> None:
@@ -90,8 +90,8 @@ class Complaints:
         boot_ns = int(match["seconds"]) * 10**9 + int(match["fraction"]) * 1000
         if _COMPLAINT.match(text):
             self._begin(text, boot_ns)
-        elif self._key is not None:
-            self._go_on(text, boot_ns)
+        elif self._read is not None:
+            self._go_on(self._read, text, boot_ns)
 
     def sentences(self) -> list[str]:
         """Return one sentence per kind of complaint, for the report."""
@@ -112,24 +112,21 @@ class Complaints:
         if key in self._found:
             # Only one call trace is read per kind of complaint. Further messages of the same kind are only counted, so
             # a flood of warnings costs little.
-            self._found[key] = replace(self._found[key], count=self._found[key].count + 1)
-            self._key = None
+            self._found[key].count += 1
+            self._read = None
             return
-        self._found[key] = Complaint(text, at, "", None, boot_ns)
-        self._key, self._is_next = key, True
+        self._found[key] = self._read = Complaint(text, at, "", None, boot_ns)
+        self._is_next = True
 
-    def _go_on(self, text: str, boot_ns: int) -> None:
+    def _go_on(self, complaint: Complaint, text: str, boot_ns: int) -> None:
         """Process a line after the headline. The line may be the text of a WARNING, or a line of the call trace."""
-        key = self._key
-        assert key is not None
-        complaint = self._found[key]
         # Printing takes no virtual time, so all lines of a complaint have the same time.
         if boot_ns != complaint.boot_ns or text.startswith("---[ end trace"):
-            self._key = None
+            self._read = None
             return
         if self._is_next and complaint.at is not None and not text.startswith("Modules linked in:"):
-            complaint = replace(complaint, text=text[:_LONGEST_TEXT])
+            complaint.text = text[:_LONGEST_TEXT]
         self._is_next = False
-        if (caller := caller_in(text, complaint.at)) is not None:
-            complaint, self._key = replace(complaint, caller=caller), None
-        self._found[key] = complaint
+        complaint.caller = caller_in(text, complaint.at)
+        if complaint.caller is not None:
+            self._read = None
