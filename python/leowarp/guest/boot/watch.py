@@ -31,7 +31,6 @@ class GuestMemory:
     def __init__(self, pid: int, symbols: dict[str, int]) -> None:
         self._path = f"/proc/{pid}/mem"
         self._symbols = symbols
-        self._comm_offset: int | None = None
 
     def clock_ns(self) -> int | None:
         """Return the virtual time since boot, or None if it cannot be read (no symbol, or the guest has ended)."""
@@ -45,10 +44,12 @@ class GuestMemory:
         # The array has one entry, because the guest has one processor. The only member of the array's entry is the
         # running task (struct cpu_task, arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
-        offset = self._offset_of_name()
-        if not task or offset is None:
+        if not task or "init_task" not in self._symbols:
             return None
-        name = self._read(task + offset, _COMM_BYTES)
+        # The layout of task_struct depends on the configuration. The first task is called "swapper"; the position of
+        # this word in `init_task` is the offset of a task's name.
+        offset = (self._read(self._symbols["init_task"], 8192) or b"").find(b"swapper\0")
+        name = self._read(task + offset, _COMM_BYTES) if offset >= 0 else None
         return name.split(b"\0")[0].decode("ascii", "replace") if name else None
 
     def calls(self) -> system_calls.Calls | None:
@@ -57,15 +58,6 @@ class GuestMemory:
             return None
         raw = self._read(self._symbols[system_calls.SYMBOL], system_calls.SIZE_BYTES)
         return system_calls.calls_in(raw) if raw and len(raw) == system_calls.SIZE_BYTES else None
-
-    def _offset_of_name(self) -> int | None:
-        # The layout of task_struct depends on the configuration. The first task is called "swapper"; the position of
-        # this word in `init_task` is the offset of a task's name.
-        if self._comm_offset is None and "init_task" in self._symbols:
-            task = self._read(self._symbols["init_task"], 8192) or b""
-            place = task.find(b"swapper\0")
-            self._comm_offset = place if place >= 0 else None
-        return self._comm_offset
 
     def _word(self, symbol: str) -> int | None:
         if symbol not in self._symbols:

@@ -28,7 +28,7 @@ def is_static_address_program(path: Path) -> bool:
     return head[4:6] == b"\2\1" and machine_of(head) == X86_64 and struct.unpack_from("<H", head, 16)[0] == _ET_EXEC
 
 
-_MACHINES = {
+MACHINES = {
     3: "32-bit x86", 8: "MIPS", 20: "32-bit PowerPC", 21: "PowerPC", 22: "s390", 40: "32-bit ARM", 183: "ARM64",
     243: "RISC-V",
 }  # fmt: skip
@@ -44,15 +44,6 @@ def machine_of(head: bytes) -> int | None:
         return None
     # Byte 5 is e_ident[EI_DATA]: 1 is little endian, 2 big.
     return int(struct.unpack_from("<H" if head[5] == 1 else ">H", head, 18)[0])
-
-
-def machine_name(machine: int) -> str:
-    """Return the common name of a processor.
-
-    >>> machine_name(183)
-    'ARM64'
-    """
-    return _MACHINES.get(machine, f"machine number {machine}")
 
 
 @dataclass(frozen=True)

@@ -128,14 +128,10 @@ def memory(memory_bytes: int) -> Check:
 def limits(memory_bytes: int) -> list[Check]:
     """Return the checks of the resource limits (ulimit). The guest ends without a message if it exceeds one of two
     limits. The limits are on the file size (SIGXFSZ on the memory file) and on the address space (ENOMEM)."""
+    space_bytes = memory_bytes + ADDRESS_SPACE_MARGIN_BYTES
     rules = [
         ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),
-        (
-            "address space (ulimit -v)",
-            resource.RLIMIT_AS,
-            memory_bytes + ADDRESS_SPACE_MARGIN_BYTES,
-            "ulimit -v unlimited",
-        ),
+        ("address space (ulimit -v)", resource.RLIMIT_AS, space_bytes, "ulimit -v unlimited"),
         ("open files (ulimit -n)", resource.RLIMIT_NOFILE, 64, "ulimit -n 1024"),
     ]
     checks = []

@@ -119,16 +119,13 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     keep = np.ones(len(timeline), dtype=bool)
     for code, name in enumerate(names):
         at = np.flatnonzero(codes == code)
-        if name in ("node", *_IN_SETUP):
+        if name in ("node", "queue", "capacity", "channel"):
             keep[at] = False
         elif name in _FILL:
             _FILL[name](records, at, timeline.take(pa.array(at)), network)
         elif len(at):
             raise ScenarioError(f"reading the timeline: {name!r} is not an event that the guest knows")
     return records[keep]
-
-
-_IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:

@@ -172,7 +172,8 @@ def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | Non
     if machine is None:
         return f'"{file}" is no program: neither ELF nor a script that begins with #!'
     if machine != elf.X86_64:
-        return f'"{file}" is for another processor ({elf.machine_name(machine)}); the guest runs x86-64'
+        other = elf.MACHINES.get(machine, f"machine number {machine}")
+        return f'"{file}" is for another processor ({other}); the guest runs x86-64'
     return None
 
 
