@@ -227,19 +227,16 @@ def _from_binary(path: Path) -> Kernel:
             hint="build it with guest/kernel.config, or name its tree instead",
         )
     content = path.read_bytes()
+    # The mark of `cures` is a text that occurs in cures/leolink_switch.c.
+    marks = {"leolink": b"leolink", "loss_detection": b"loss_detection", "cures": b"a switch between links"}
+    lacking = {name: "its program does not name it" for name, mark in marks.items() if mark not in content}
     warnings = []
-    lacking = {}
     # guest/host/seed.c reads the environment variable LEOWARP_SEED. If a kernel program does not contain this name, it
     # was linked without seed.c.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
-    if b"leolink" not in content:
+    if "leolink" in lacking:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
-        lacking["leolink"] = "its program does not name it"
-    # The mark of `cures` is a text that occurs in cures/leolink_switch.c.
-    for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
-        if mark not in content:
-            lacking[name] = "its program does not name it"
     facts = {
         "source": "a binary of the user's own",
         "linux_version": version,
