@@ -21,7 +21,6 @@ from leowarp.base.errors import HostError, ScenarioError
 from leowarp.guest.building import recipe
 from leowarp.guest.building.cache import content_key, demand_path_for_make, entry_or_build, sha256_of_file
 from leowarp.guest.building.image import GuestImage
-from leowarp.guest.building.kernel import Kernel
 from leowarp.guest.building.trust import ARCHIVE, demand
 from leowarp.guest.machine.host import apt
 from leowarp.guest.machine.session import own_session
@@ -48,14 +47,14 @@ def module_name(source: Path) -> str:
     return source.stem.replace("-", "_")
 
 
-def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
+def compiled(source: Path, kernel: Path, on_message: OnMessage = lambda text: None) -> Path:
     """Return the path of the compiled module `NAME.ko`. The module is compiled from the C file `source` against
     `kernel`, or copied from the cache.
 
     source: A C file, which may include the kernel's headers. The file may also include source files of the kernel's
         congestion controls (example: `"net/ipv4/tcp_cubic.c"`).
-    kernel: A built kernel. A kernel that the user built must have `module-tree.tar.xz` beside it. The build writes this
-        file.
+    kernel: The program of a built kernel. A kernel that the user built must have `module-tree.tar.xz` beside it. The
+        build writes this file.
     on_message: A function that is called with a line of text before each slow step, and with each compiler warning.
     Raises ScenarioError, with the compiler's messages, if the file cannot be read or does not compile.
     Raises HostError if this machine has no compiler.
@@ -64,10 +63,10 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
         text = source.read_bytes()
     except OSError as error:
         raise ScenarioError(f"reading the module {source}: {error.strerror}") from error
-    archive = kernel.program.parent / ARCHIVE
+    archive = kernel.parent / ARCHIVE
     if not archive.is_file():
         raise ScenarioError(
-            f"compiling the module {source}: the kernel {kernel.program} came without {ARCHIVE}, what modules are "
+            f"compiling the module {source}: the kernel {kernel} came without {ARCHIVE}, what modules are "
             "compiled against",
             hint="leave guest.kernel out, name the kernel's tree instead (--kernel TREE), or build the binary with "
             "guest/build.sh, which puts the archive beside it",
@@ -108,8 +107,7 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
         module that the user never accepted (`trust`).
     """
     demand(plan, on_message)
-    kernel = Kernel(image.kernel, image.symbols, image.kernel_facts)
-    return [compiled(file.path, kernel, on_message) for file in plan.guest.cc_modules]
+    return [compiled(file.path, image.kernel, on_message) for file in plan.guest.cc_modules]
 
 
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
