@@ -73,7 +73,6 @@ def kernel(
     on_message: OnMessage = lambda text: None,
     on_progress: OnProgress = silent,
     keep_tree: bool = False,
-    force: bool = False,
 ) -> Kernel:
     """Return the kernel for `choice`. This is leowarp's own kernel, a kernel that is built from the user's tree, or the
     user's binary.
@@ -84,18 +83,17 @@ def kernel(
         `on_message` or `on_progress` raises an exception, the build ends.
     keep_tree: Whether the source and build tree are kept beside the cache entry. Modules can be compiled against the
         tree.
-    force: Whether to build even if the cache has an entry.
     Raises HostError if the machine lacks something that a build needs, or if the build fails. The message has the log's
         name and its last errors.
     Raises ScenarioError if `choice` is not a kernel.
     """
     if isinstance(choice, str) and is_kernel_name(choice):
-        if choice == shelf.DEFAULT and not force and (ready := _packaged() or _built_earlier(on_message)):
+        if choice == shelf.DEFAULT and (ready := _packaged() or _built_earlier(on_message)):
             return ready
-        return _from_shelf(shelf.kernel_of(choice), on_message, on_progress, keep_tree, force)
+        return _from_shelf(shelf.kernel_of(choice), on_message, on_progress, keep_tree)
     path = Path(choice).expanduser()
     if path.is_dir():
-        return _from_tree(path.resolve(), on_message, on_progress, keep_tree, force)
+        return _from_tree(path.resolve(), on_message, on_progress, keep_tree)
     return _from_binary(path)
 
 
@@ -136,7 +134,7 @@ def _built_earlier(on_message: OnMessage) -> Kernel | None:
     return _read_entry(entry)
 
 
-def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force) -> Kernel:
+def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree) -> Kernel:
     tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
     if tree is not None:
         facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -169,7 +167,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
             (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
             build.run(top, scratch / "build", entry)
 
-    return _cached(build.key, make, on_message, force)
+    return _read_entry(entry_or_build(KIND, build.key, make, on_message=on_message))
 
 
 def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
@@ -187,7 +185,7 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
         )
 
 
-def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
+def _from_tree(tree: Path, on_message, on_progress, keep_tree) -> Kernel:
     """Build a kernel from the user's tree with leowarp's objects. Objects that do not compile or link with the tree are
     left out and reported (`left_out`)."""
     if not (tree / "arch" / "um").is_dir():
@@ -201,7 +199,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
         with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
             build.run(tree, scratch / "build", entry)
 
-    return _cached(build.key, make, on_message, force)
+    return _read_entry(entry_or_build(KIND, build.key, make, on_message=on_message))
 
 
 def _from_binary(path: Path) -> Kernel:
@@ -245,13 +243,6 @@ def _from_binary(path: Path) -> Kernel:
         "warnings": warnings,
     }
     return Kernel(path.resolve(), symbols(path, WATCHED), facts)
-
-
-def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
-    entry = cache_root() / KIND / key
-    if force and entry.is_dir():
-        shutil.rmtree(entry)
-    return _read_entry(entry_or_build(KIND, key, make, on_message=on_message))
 
 
 def _read_entry(entry: Path) -> Kernel:

@@ -134,13 +134,6 @@ def test_a_kernel_is_built_once_with_progress(workshop):
     ]  # fmt: skip
 
 
-def test_force_builds_again(workshop):
-    place = workshop()
-    kernel()
-    kernel(force=True)
-    assert builds(place) == 2
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PARTS)
 def test_each_part_of_the_recipe_is_in_the_key(workshop, tmp_path, name):
