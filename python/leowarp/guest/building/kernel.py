@@ -28,7 +28,6 @@ from leowarp.guest.building.cache import (
     demand_path_for_make,
     entry_or_build,
     faults,
-    locked,
     sha256_of_file,
 )
 from leowarp.guest.building.course import Course, OnProgress
@@ -72,7 +71,6 @@ def kernel(
     *,
     on_message: OnMessage = lambda text: None,
     on_progress: OnProgress = silent,
-    keep_tree: bool = False,
 ) -> Kernel:
     """Return the kernel for `choice`. This is leowarp's own kernel, a kernel that is built from the user's tree, or the
     user's binary.
@@ -81,8 +79,6 @@ def kernel(
         A kernel program at the path is used unchanged.
     on_progress: A function that is called for each step of a build, and a few times per second during unpacking. If
         `on_message` or `on_progress` raises an exception, the build ends.
-    keep_tree: Whether the source and build tree are kept beside the cache entry. Modules can be compiled against the
-        tree.
     Raises HostError if the machine lacks something that a build needs, or if the build fails. The message has the log's
         name and its last errors.
     Raises ScenarioError if `choice` is not a kernel.
@@ -90,10 +86,10 @@ def kernel(
     if isinstance(choice, str) and is_kernel_name(choice):
         if choice == shelf.DEFAULT and (ready := _packaged() or _built_earlier(on_message)):
             return ready
-        return _from_shelf(shelf.kernel_of(choice), on_message, on_progress, keep_tree)
+        return _from_shelf(shelf.kernel_of(choice), on_message, on_progress)
     path = Path(choice).expanduser()
     if path.is_dir():
-        return _from_tree(path.resolve(), on_message, on_progress, keep_tree)
+        return _from_tree(path.resolve(), on_message, on_progress)
     return _from_binary(path)
 
 
@@ -134,7 +130,7 @@ def _built_earlier(on_message: OnMessage) -> Kernel | None:
     return _read_entry(entry)
 
 
-def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree) -> Kernel:
+def _from_shelf(shelved: ShelfKernel, on_message, on_progress) -> Kernel:
     tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
     if tree is not None:
         facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -148,23 +144,17 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree) -> Ker
     build = _Build(facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 
     def make(entry: Path) -> None:
-        with _tree(build.tree_key, keep_tree, on_message) as scratch:
-            if not (scratch / "source").is_dir():
-                growing = scratch / "unpacking"
-                if source is not None:
-                    on_message(f"unpacking {source.tarball.name} {source.version}")
-                    # A patch may change files that are not unpacked by default, so the whole source is unpacked.
-                    unpacked = unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
-                else:
-                    assert tree is not None
-                    unpacked = growing / tree.name
-                    shutil.copytree(tree, unpacked, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-                for patch in shelved.patches:
-                    _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
-                # The directory is renamed only when the tree is complete. An incomplete directory is thus never
-                # mistaken for a tree.
-                growing.rename(scratch / "source")
-            (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
+        with _scratch(build.key) as scratch:
+            if source is not None:
+                on_message(f"unpacking {source.tarball.name} {source.version}")
+                # A patch may change files that are not unpacked by default, so the whole source is unpacked.
+                top = unpack(source, scratch / "source", build.course.unpacked, whole=bool(shelved.patches))
+            else:
+                assert tree is not None
+                top = scratch / "source" / tree.name
+                shutil.copytree(tree, top, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+            for patch in shelved.patches:
+                _apply(shelf.patch_file(shelved, patch, on_message), patch.address, top, shelved.name)
             build.run(top, scratch / "build", entry)
 
     return _read_entry(entry_or_build(KIND, build.key, make, on_message=on_message))
@@ -185,7 +175,7 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
         )
 
 
-def _from_tree(tree: Path, on_message, on_progress, keep_tree) -> Kernel:
+def _from_tree(tree: Path, on_message, on_progress) -> Kernel:
     """Build a kernel from the user's tree with leowarp's objects. Objects that do not compile or link with the tree are
     left out and reported (`left_out`)."""
     if not (tree / "arch" / "um").is_dir():
@@ -194,9 +184,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree) -> Kernel:
     build = _Build(facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
-        # The build's objects are kept in a folder, and the tree's path determines the folder's key. If the tree has
-        # changed, make decides which files to recompile.
-        with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
+        with _scratch(build.key) as scratch:
             build.run(tree, scratch / "build", entry)
 
     return _read_entry(entry_or_build(KIND, build.key, make, on_message=on_message))
@@ -251,52 +239,32 @@ def _read_entry(entry: Path) -> Kernel:
 
 
 @contextmanager
-def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Provide a directory for the source and objects of a build. If an earlier build kept its directory, the directory
-    is used again. If the directory is new and `keep` is false, the directory is removed at the end.
-
-    If one object changes, a new build in a kept directory takes only seconds. A kept directory takes 0.7 GB
-    (design/kernel-config.md). The directory is in the cache and not in /tmp, because /tmp may be a tmpfs, which uses
-    memory.
-    """
+def _scratch(key: str) -> Iterator[Path]:
+    """Provide a directory for the source and objects of the build of the cache entry `key`, which is locked meanwhile.
+    The directory is in the cache and not in /tmp, because /tmp may be a tmpfs, which uses memory."""
     demand_path_for_make(_BUILDING)
-    kept = cache_folder(f"{KIND}/tree-{key}")
-    busy = kept / "busy"
-    make_directory(kept.parent)
-    with locked(kept.with_suffix(".lock"), "kernel tree", on_message):
-        keep = keep or (kept.is_dir() and not busy.exists())
-        if busy.exists():
-            # An earlier build was killed, so one of its object files may be truncated.
-            shutil.rmtree(kept)
-        kept.mkdir(exist_ok=True)
-        busy.touch()
-        whole = False
-        try:
-            yield kept
-            whole = True
-        except HostError:
-            whole = True  # The compiler reported an error; the object files that it had written are complete.
-            raise
-        finally:
-            if keep and whole:
-                busy.unlink()
-            else:
-                shutil.rmtree(kept)
+    directory = cache_folder(f"{KIND}/tree-{key}")
+    if directory.exists():
+        # An earlier build was killed, so one of its object files may be truncated.
+        shutil.rmtree(directory)
+    make_directory(directory)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory)
 
 
 class _Build:
     """One run of guest/build.sh.
 
     key: The key of the cache entry: source, recipe, compiler and linker.
-    tree_key: The key of the directory in which source and objects are kept. leowarp's own objects are not part of the
-        key.
     """
 
     def __init__(
         self, facts: dict, on_message: OnMessage, on_progress: OnProgress, *,
         shelved: ShelfKernel | None, leave_out: bool,
     ) -> None:  # fmt: skip
-        self._directory = directory = recipe.demand_guest_sources(_BUILDING)
+        self._directory = recipe.demand_guest_sources(_BUILDING)
         self._chosen = shelved or shelf.kernel_of(shelf.DEFAULT)
         self._leave_out = leave_out
         self._on_message = on_message
@@ -304,7 +272,7 @@ class _Build:
         self._facts = {
             **facts,
             **(shelved.facts() if shelved is not None else {}),
-            "recipe_sha256": self._chosen.recipe_sha256(directory),
+            "recipe_sha256": self._chosen.recipe_sha256(self._directory),
             # A different version of the compiler or the linker builds a different program.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
@@ -314,17 +282,11 @@ class _Build:
         # If two names mean the same kernel, each has an entry, because the manifest records the name that the user
         # chose.
         self.key = content_key(named)
-        # `tree_key` does not contain the recipe's sha256. After a change of leowarp's objects, the kept directory is
-        # used again, and the build takes seconds.
-        kept = [part for part in named if part[0] != "recipe_sha256"]
-        self.tree_key = content_key([*kept, *((name, directory / name) for name in ("kernel.config", "Kconfig.top"))])
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
         log = entry / "build.log"
         # The recipe's files are copied, because the user may edit them during the minutes of a build.
         recipe_copy = build.parent / "recipe"
-        if recipe_copy.exists():
-            shutil.rmtree(recipe_copy)
         for name, path in [*recipe.kernel_recipe(self._directory), (recipe.SHELF, self._directory / recipe.SHELF)]:
             (recipe_copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, recipe_copy / name)
