@@ -121,9 +121,11 @@ async def _serve(given: argparse.Namespace) -> None:
 
 
 async def _transactions(given: argparse.Namespace) -> None:
-    wanted = transactions.Wanted(given.count, given.request, given.answer, given.interval, given.reconnect)
     with Measures() as measures:
-        await transactions.run(given.host, given.port, wanted, measures)
+        await transactions.run(
+            given.host, given.port, measures, count=given.count, request_bytes=given.request, answer_bytes=given.answer,
+            interval_s=given.interval, reconnect=given.reconnect,
+        )  # fmt: skip
 
 
 def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[], pageload.Way]]:
