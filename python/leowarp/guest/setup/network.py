@@ -83,17 +83,12 @@ class Network:
 
         Raises ScenarioError if a pair has no link.
         """
-        keys = _pair(self.link_a, self.link_b, len(self.nodes))
-        # The links of node pairs are found by one sort and a binary search, because timelines have millions of events.
-        order = np.argsort(keys)
-        wanted = _pair(a, b, len(self.nodes))
-        at = np.searchsorted(keys, wanted, sorter=order)
-        at = np.minimum(at, max(len(keys) - 1, 0))
-        if len(wanted) and (not len(keys) or np.any(keys[order[at]] != wanted)):
-            bad = 0 if not len(keys) else int(np.flatnonzero(keys[order[at]] != wanted)[0])
-            ends = self.nodes[a[bad]][0], self.nodes[b[bad]][0]
+        # The links of all node pairs are found at once, because timelines have millions of events.
+        wanted, keys = (_pair(*ends, len(self.nodes)) for ends in ((a, b), (self.link_a, self.link_b)))
+        link = pc.index_in(pa.array(wanted), value_set=pa.array(keys)).fill_null(-1).to_numpy()
+        if len(unknown := np.flatnonzero(link < 0)):
+            ends = self.nodes[a[unknown[0]]][0], self.nodes[b[unknown[0]]][0]
             raise ScenarioError(f"reading the timeline: an event uses the link {ends[0]} - {ends[1]}, never created")
-        link = order[at] if len(keys) else np.zeros(0, dtype=np.int64)
         return (2 * link + (self.link_a[link] != a)).astype(np.uint32)
 
 
