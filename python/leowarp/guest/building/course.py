@@ -27,7 +27,6 @@ CURVE = (
 UNPACK_S, COMPILE_S, PACK_S = 22.0, 480.0, 5.0
 # Pattern of a line that kbuild prints for one step; in each step, kbuild makes one file.
 STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
-_PACK = "leowarp: pack"
 
 OnProgress = Callable[[BuildProgress], None]
 
@@ -61,7 +60,7 @@ class Course:
 
     def printed(self, line: str) -> None:
         """Process a line from kbuild (a step) or from guest/build.sh ("leowarp: pack"). Other lines are ignored."""
-        if line.startswith(_PACK):
+        if line.startswith("leowarp: pack"):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
         elif STEP.match(line):
             self._steps += 1

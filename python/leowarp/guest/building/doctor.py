@@ -23,18 +23,16 @@ from leowarp.guest.building.source import INSTALLED, PACKAGE, local_source
 from leowarp.guest.machine import host
 from leowarp.guest.machine.host import MIB, Check
 
-DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
 # While kernel and agent were built, at most 904 MiB were used (design/kernel-config.md, "What the build needs on
 # disk"). The value is larger than this measured maximum.
 BUILD_SPACE_BYTES = 1000 * MIB
 RUST_LEAST = (1, 85)
-PYTHON_LEAST = (3, 11)
 # Commands used by the kernel's build, and their Debian packages; libc6-dev has libc's static library.
 BUILD_TOOLS = {"gcc": "gcc", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
 BUILD_TOOLS |= {"ld": "binutils", "perl": "perl", "tar": "tar"}
 
 
-def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
+def examine(memory_bytes: int = 1024 * MIB) -> list[Check]:
     """Return all checks with their results. Checks for running a guest come first, then checks for building kernel and
     agent.
 
@@ -42,10 +40,17 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
     memory_bytes: The size of the guest's memory, on which the checks of memory file and address space depend.
     """
-    # The kind of machine is checked first, because on another kind of machine no other check matters.
+    machine, python = f"{platform.system()} {platform.machine()}", ".".join(map(str, sys.version_info[:3]))
     _, place = host.memory_directory(memory_bytes, [Path.cwd()])
-    checks = [_machine(), _python(), _native(), host.ptrace(), place, host.memory(memory_bytes)]
-    checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
+    checks = [
+        # On another kind of machine no other check matters: the kernel program, the agent and their addresses require
+        # this one.
+        Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine"),
+        # With an older Python, this module cannot be imported.
+        Check("python", True, python, "3.11 or newer"),
+        *(_native(), host.ptrace(), place, host.memory(memory_bytes), host.disk(Path.cwd())),
+        *(*host.limits(memory_bytes), _cache()),
+    ]
     if recipe.agent_sources() is not None:
         checks += build_checks()
     return checks
@@ -62,17 +67,6 @@ def kernel_is_built() -> bool:
     """Return whether a guest can boot without a kernel build of several minutes, because the package or the cache has a
     kernel."""
     return recipe.packaged("linux") is not None or default_built() is not None
-
-
-def _machine() -> Check:
-    """Check for Linux on x86-64, which the kernel program, the agent and their addresses require."""
-    machine = f"{platform.system()} {platform.machine()}"
-    return Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine")
-
-
-def _python() -> Check:
-    version = ".".join(map(str, sys.version_info[:3]))
-    return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
 
 
 def _native() -> Check:
