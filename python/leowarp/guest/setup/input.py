@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from leowarp.applications import LAUNCHER
 from leowarp.base.errors import ScenarioError
 from leowarp.base.nodes import host_node
+from leowarp.base.streams import stream
 from leowarp.guest.setup.directions import Directions
 from leowarp.guest.setup.forwarding import forwarding
 from leowarp.guest.setup.network import HOSTS_PER_BLOCK, Network, numbers_of
-from leowarp.guest.setup.notices import false_notices
 from leowarp.scenario import Plan
 from leowarp.scenario.workload.mptcp import further_interfaces
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
@@ -301,6 +301,27 @@ def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
             "false": false_notices(plan, host_numbers),
         }
     return known
+
+
+def false_notices(plan: "Plan", host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
+    """Return the false notices of a run, sorted by time. Each end of a flow gets notices about the other end.
+
+    Each notice has a time on the run's clock in ns, the host that gets the notice, and a destination. The notice says
+    that the route to this destination changes. For each pair of hosts, the times are a Poisson process with mean
+    interval `cures.notify_false_interval`. The times of each pair come from a separate random stream. The stream's name
+    is ``cures.notices`` with the two host numbers.
+    """
+    mean_ns = plan.cures.notify_false_interval_ns
+    if mean_ns is None:
+        return []
+    ends = [tuple(host_numbers[host_node(name)] for name in (flow.source, flow.destination)) for flow in plan.flows]
+    out = []
+    for told, destination in sorted({pair for a, b in ends for pair in ((a, b), (b, a))}):
+        rng = stream(plan.run.seed, "cures.notices", told, destination)
+        t_ns = 0
+        while (t_ns := t_ns + round(rng.exponential(mean_ns))) < plan.run.duration_ns:
+            out.append((t_ns, told, destination))
+    return sorted(out)
 
 
 def address(host: int, family: str = "ipv4") -> str:

@@ -40,9 +40,7 @@ _INTEGERS = {
 _BOOLEANS = ("bool", "invbool", "bint")
 _TEXTS = ("charp", "string")
 # kstrtoull with radix 0 (lib/kstrtox.c) reads 0x as hexadecimal and 0 as octal.
-_INTEGER = re.compile(
-    r"(?P<sign>[+-]?)(?:0[xX](?P<hexadecimal>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*))"
-)
+_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 
 
 @dataclass(frozen=True)
@@ -90,15 +88,12 @@ def _takes(kind: str | None, value: str) -> bool:
         return re.match(r"[yYtT1nNfF0]|[oO][nNfF]", value) is not None
     if kind not in _INTEGERS:
         return True
-    match = _INTEGER.fullmatch(value)
     bits, signed = _INTEGERS[kind]
-    if match is None or (match["sign"] == "-" and not signed):
+    if _INTEGER.fullmatch(value) is None or (value.startswith("-") and not signed):
         return False
-    digits, radix = next((match[name], radix) for name, radix in (("hexadecimal", 16), ("octal", 8), ("decimal", 10))
-                         if match[name] is not None)  # fmt: skip
-    number = int(digits, radix) * (-1 if match["sign"] == "-" else 1)
     least, most = _range(bits, signed)
-    return least <= number <= most
+    # Python's octal numbers begin with 0o.
+    return least <= int(re.sub(r"^([+-]?0)(?=[0-7])", r"\1o", value), 0) <= most
 
 
 def _range(bits: int, signed: bool) -> tuple[int, int]:
