@@ -126,12 +126,8 @@ async def run(port: int, content: Content) -> None:
     """Start to serve on a UDP port, and return immediately."""
     settings = _settings(is_client=False)
     settings.certificate, settings.private_key = _own_certificate()
-
-    class Server(_Server):
-        pass
-
-    Server.content = content
-    await serve("0.0.0.0", port, configuration=settings, create_protocol=Server)
+    _Server.content = content
+    await serve("0.0.0.0", port, configuration=settings, create_protocol=_Server)
 
 
 def _own_certificate() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:

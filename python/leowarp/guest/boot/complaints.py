@@ -69,8 +69,7 @@ class Complaint:
 class Complaints:
     """Collects complaints from the console's lines.
 
-    loaded: The names of the user's modules. If a call trace names no module, the report lists all user modules that are
-        loaded.
+    loaded: The names of the user's modules, which a sentence lists if the call trace names no module.
     start_ns: The run's time 0 on the guest's clock. None means that the agent has not reported it yet.
     """
 

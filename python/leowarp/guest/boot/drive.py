@@ -58,7 +58,7 @@ class GuestProgress:
     """The progress of a guest.
 
     virtual_ns: The virtual time since the run's start. None means that the network is being built.
-    cpu_s, wall_s: The processor time and the real time since boot, in s.
+    cpu_s, wall_s: The processor time and the real time since boot.
     """
 
     virtual_ns: int | None
@@ -72,10 +72,9 @@ class GuestResult:
 
     out_dir: The directory of the record files (design/interfaces.md, section 5).
     end: The content of the guest's `end.json`.
-    cpu_s, wall_s: The processor time of the kernel program and the guest's processes, and the real time from launch to
-        end. Both are in s.
-    peak_memory_bytes: The largest resident size of the kernel program. This size includes the memory of the guest's
-        programs.
+    cpu_s: The processor time of the kernel program and the guest's processes.
+    wall_s: The real time from launch to end.
+    peak_memory_bytes: The largest resident size of the kernel program, with the memory of the guest's programs.
     kernel_warnings: The complaints of the guest's kernel, one sentence each (module `complaints`).
     """
 
@@ -204,7 +203,6 @@ class _Watched:
 
     def __post_init__(self) -> None:
         self._consoles = self.consoles or Consoles()
-        # Names of the user's modules.
         self._modules = sorted(file.stem for file in (self.work / "in" / MODULES).glob("*.ko"))
         self._complaints = Complaints(self._modules)
 

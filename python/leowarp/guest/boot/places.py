@@ -41,8 +41,7 @@ class Fault:
 
     at: The function, file and line, or address, as used in a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
     module: The module that contains `at`. None means the kernel itself.
-    caller: The first function in the call trace that belongs to a module and is not `at`. None means that the trace has
-        none.
+    caller: The first function in the call trace that belongs to a module and is not `at`.
     """
 
     at: str

@@ -80,9 +80,8 @@ class Usage:
     """The processor time of the guest and of its processes, from /proc. It also contains the time during which the
     guest and all its processes slept.
 
-    A guest's processes are children of the kernel program. The kernel program can wait only for children that end
-    before it does. If a child ends after the kernel program, `wait4` on the kernel program does not count the child's
-    time.
+    A guest's processes are children of the kernel program. If a child ends after the kernel program, `wait4` on the
+    kernel program does not count the child's time.
 
     main_s, reaped_s: The processor time of the kernel program, and that of its ended child processes for which it
         waited, at the last sample.

@@ -36,8 +36,7 @@ PINNED_URLS = (
     f"https://deb.debian.org/debian-security/pool/updates/main/l/linux-{SERIES}/{PINNED_FILE}",
     f"https://snapshot.debian.org/file/{PINNED_SHA256}/{PINNED_FILE}",
 )
-# With ARCH=um and guest/kernel.config, nothing in these directories of a kernel tree is compiled.
-# design/kernel-config.md says how much space is saved without them.
+# With ARCH=um and guest/kernel.config, nothing in these directories is compiled (design/kernel-config.md).
 OTHER_ARCHITECTURES = (
     "alpha", "arc", "arm", "arm64", "csky", "hexagon", "loongarch", "m68k", "microblaze", "mips", "nios2", "openrisc",
     "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa",

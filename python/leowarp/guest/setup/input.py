@@ -358,11 +358,8 @@ def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: di
 
 
 def modules(plan: "Plan") -> list[dict[str, Any]]:
-    """Return the kernel modules of a plan as entries of the setup. Modules from the user's files come first, then
-    modules of the guest kernel.
-
-    `put_modules` copies a user's module into the guest's `in/`. The entry of the module names this copy.
-    """
+    """Return the kernel modules of a plan as entries of the setup, first those from the user's files. Such an entry has
+    the name of the copy that `put_modules` makes."""
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [
         {

@@ -21,10 +21,9 @@ HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 class Network:
     """The numbers of nodes, hosts and links.
 
-    nodes: list of (name, kind)
+    nodes: The name and kind of each node.
     hosts: The node numbers of the hosts, in order of appearance.
-    links: pyarrow.Table with one row per link. The row contains all columns of the first event that brought the link
-        up.
+    links: One row per link, with all columns of the first event that brought the link up.
     link_a, link_b: int64 arrays of shape (n,). The node numbers of the two ends of each link.
     """
 

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from leowarp.base.errors import HostError, ScenarioError
 from leowarp.guest.building import recipe
 from leowarp.guest.building.cache import content_key, demand_path_for_make, entry_or_build, sha256_of_file
 from leowarp.guest.building.image import GuestImage
-from leowarp.guest.building.trust import ARCHIVE, demand
+from leowarp.guest.building.trust import ARCHIVE, OnMessage, demand
 from leowarp.guest.machine.host import apt
 from leowarp.guest.machine.session import own_session
 from leowarp.guest.setup.input import MODULES
@@ -38,8 +38,6 @@ NEEDED = {"gcc": "gcc", "make": "make", "ld": "binutils", "tar": "tar", "xz": "x
 KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/=\n"
 # Maximum number of compiler output lines in a message.
 SHOWN_LINES = 40
-
-OnMessage = Callable[[str], None]
 
 
 def module_name(source: Path) -> str:

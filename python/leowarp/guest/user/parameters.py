@@ -204,7 +204,8 @@ def _mistake(module: str, name: str, value: str, known: Mapping[str, Parameter])
     parameter = known.get(name)
     if parameter is None:
         near = _guess(name, known)
-        has = f"it has: {listed(known)}" if known else "it has none: declare one with module_param(NAME, TYPE, 0644)"
+        listed = ", ".join(f"{each} ({own})" for each, own in sorted(known.items()))
+        has = f"it has: {listed}" if known else "it has none: declare one with module_param(NAME, TYPE, 0644)"
         return f"{key}: the module {module} has no parameter {name}", near + has
     if not parameter.permissions & _WRITABLE:
         cure = f"take it out, or declare it with module_param({name}, {parameter.type or 'TYPE'}, 0644)"
@@ -217,12 +218,3 @@ def _mistake(module: str, name: str, value: str, known: Mapping[str, Parameter])
 def _guess(name: str, known: Mapping[str, object]) -> str:
     near = nearest(name, list(known))
     return f'did you mean "{near}"? ' if near else ""
-
-
-def listed(parameters: Mapping[str, Parameter]) -> str:
-    """Return the names and types of the parameters, for a message.
-
-    >>> listed({"add": Parameter("uint", 0o644)})
-    'add (uint)'
-    """
-    return ", ".join(f"{name} ({parameter})" for name, parameter in sorted(parameters.items()))

@@ -84,12 +84,8 @@ def put_roots(plan: Plan, directory: Path) -> None:
 
 
 def keep_outputs(out: Path, run_dir: Path) -> None:
-    """If the programs wrote output or files, move them from the guest's `out/` into a run directory.
-
-    out: A directory with `programs/<flow>/<client or server>/`, which contains `stdout`, `stderr`, `output.txt` and
-        `files/`.
-    run_dir: The run directory. The output becomes the subdirectory `35-programs/` of the run directory.
-    """
+    """If the programs wrote output or files, move them from the guest's `out/` into a run directory. They are in
+    `programs/<flow>/<client or server>/`: `stdout`, `stderr`, `output.txt` and `files/`."""
     target = run_dir / PROGRAMS
     if target.exists():
         shutil.rmtree(target)
