@@ -46,7 +46,6 @@ class Throughput:
         self._last: deque[float] = deque(maxlen=SAMPLES)
 
     def add(self, length_bytes: int, took_ns: int) -> None:
-        """Record the length of an arrived segment, and the time from the request to the last byte."""
         self._last.append(length_bytes * 8e9 / took_ns)
 
     def mean_bps(self) -> float | None:

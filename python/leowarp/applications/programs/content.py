@@ -135,8 +135,6 @@ NOT_FOUND = Answer(404, 0)
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a server."""
-
     page: dict[str, Object]
     video: Video | None
 

@@ -72,7 +72,6 @@ def serve(port: int) -> None:
 
 
 def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
-    """Send each frame at the time at which it is due."""
     began_ns = time.monotonic_ns()
     length = stream.frame_bytes
     lengths = [PAYLOAD_BYTES] * (length // PAYLOAD_BYTES)

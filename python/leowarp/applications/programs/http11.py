@@ -44,7 +44,6 @@ class Asked:
     kept: list[bytes] | None = None
 
     def answered(self) -> None:
-        """Record that the answer has been read completely."""
         first_ns = self.first_byte_ns or now_ns()
         body = b"".join(self.kept or ())
         self.done.set_result(Fetched(self.status or 0, self.request_ns, first_ns, now_ns(), self.length, body))
@@ -98,7 +97,6 @@ class Connection:
         return data
 
     def close(self) -> None:
-        """Close the connection without waiting."""
         self._writer.close()
 
 

@@ -205,7 +205,6 @@ class Http2:
         return 0
 
     def close(self) -> None:
-        """Close the connection."""
         if self._opened is not None and self._opened.done() and self._opened.exception() is None:
             self._reading.cancel()
             self._writer.close()
@@ -222,8 +221,6 @@ class _Answering:
 
 @dataclass
 class _Server:
-    """The server side of one connection."""
-
     writer: asyncio.StreamWriter
     content: Content
     window_bytes: int = FIRST_WINDOW_BYTES

@@ -98,7 +98,6 @@ class Http3:
         return client
 
     def close(self) -> None:
-        """Close the connection without waiting."""
         if self._opened is not None and self._opened.done() and self._opened.exception() is None:
             self._opened.result().close()
 

@@ -35,7 +35,6 @@ class Manifest:
     template: str
 
     def path(self, place: int, number: int) -> str:
-        """Return the path of a segment, from its representation's index in the ladder and its number."""
         return "/" + self.template.replace("$RepresentationID$", self.ids[place]).replace("$Number$", str(number))
 
 

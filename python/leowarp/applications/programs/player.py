@@ -79,7 +79,6 @@ class _Player:
         self._throughput = Throughput()
 
     async def watch(self) -> None:
-        """Play from the first segment to the end of the last one."""
         manifest = self._manifest
         number = manifest.first if manifest.start_ns is None else self._first_live(manifest.start_ns)
         last = None if manifest.count is None else manifest.first + manifest.count - 1

@@ -93,7 +93,6 @@ class Complaints:
             self._go_on(self._read, text, boot_ns)
 
     def sentences(self) -> list[str]:
-        """Return one sentence per kind of complaint, for the report."""
         found = list(self._found.values())
         told = [complaint.sentence(self._loaded, self.start_ns) for complaint in found[:MOST_SENTENCES]]
         if len(found) > MOST_SENTENCES:

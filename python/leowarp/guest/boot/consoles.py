@@ -143,7 +143,6 @@ class Terminal(Consoles):
 
     @property
     def size(self) -> tuple[int, int]:
-        """The size of the terminal: rows and columns."""
         with suppress(OSError):
             found = os.get_terminal_size(self._screen)
             if found.lines and found.columns:
@@ -252,7 +251,6 @@ class Escape:
 
 
 def write_all(descriptor: int, piece: bytes) -> None:
-    """Write all of `piece`, with as many write calls as needed."""
     view = memoryview(piece)
     while view:
         view = view[os.write(descriptor, view) :]

@@ -72,7 +72,6 @@ def with_loaded(modules: Sequence[str]) -> str:
 
 
 def place_of(match: re.Match[str]) -> Place:
-    """Return the function and module that a match of `SYMBOL` contains."""
     return Place(match["function"], match["module"])
 
 

@@ -39,7 +39,6 @@ class Override:
 
 
 def overrides() -> list[Override]:
-    """Return all overrides, in the list's order."""
     return [Override(entry["name"], entry["purpose"], entry["without"]) for entry in document()["override"]]
 
 

@@ -95,7 +95,6 @@ def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
 
 
 def _with_dependencies(crate: Path) -> set[Path]:
-    """Return the directories of a crate and of all its path dependencies, also indirect ones."""
     crates: set[Path] = set()
     wanted = [crate]
     while wanted:

@@ -63,7 +63,6 @@ class Source:
 
 
 def local_source() -> Source | None:
-    """Return a source that this machine already has, or None."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
     # The order is: the source that the user names, then the installed one, then one fetched earlier.
     if named:
@@ -164,7 +163,6 @@ def take_tarball(package: Path, directory: Path) -> Path:
 
 
 def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
-    """Extract the first member of an ar archive whose name begins with `prefix`, and return its file."""
     with archive.open("rb") as file:
         if file.read(8) != b"!<arch>\n":
             raise HostError(f"unpacking {archive}: it is not a Debian package")

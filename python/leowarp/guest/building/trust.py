@@ -60,7 +60,6 @@ class Commands:
         return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
 
     def described(self) -> str:
-        """Return the command lines as a message quotes them."""
         lines = " and ".join(f"`{line}`" for line in self.words[:2] if line)
         return f"{lines}, which could read whatever you may read"
 
@@ -91,7 +90,6 @@ def code_of(guest: Guest) -> list[Code]:
 
 
 def commands_of(flows: Sequence[Flow]) -> list[Code]:
-    """Return the programs that flows of kind program would run."""
     return [
         Code(f"flows.{number}.client", Path(flow.client.split()[0]), flow.named_in, _commands(flow))
         for number, flow in enumerate(flows)

@@ -158,7 +158,6 @@ class Admission:
             yield client, slot
 
     async def _accepted(self, door: socket.socket) -> socket.socket:
-        """Accept the next client as soon as enough descriptors are free."""
         is_late = False
         while True:
             await _knock(door)

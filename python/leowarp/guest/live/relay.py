@@ -241,7 +241,6 @@ class Relay:
         stream.task = self._start(self._carry(stream))
 
     async def _carry(self, stream: Stream) -> None:
-        """Transfer bytes in both directions until both directions have ended."""
         ways = [asyncio.create_task(self._inwards(stream)), asyncio.create_task(self._outwards(stream))]
         is_whole = False
         try:

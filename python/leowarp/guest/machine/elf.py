@@ -100,7 +100,6 @@ class Elf:
         return self.data[offset : self.data.index(b"\0", offset)].decode("ascii", "replace")
 
     def section(self, name: str) -> Section | None:
-        """Return the first section called `name`, or None."""
         return next((section for section in self.sections if section.name == name), None)
 
     def pointer(self, offset: int) -> Target:

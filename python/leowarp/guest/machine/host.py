@@ -178,5 +178,4 @@ def tool(name: str, package: str, directories: str | None = None) -> Check:
 
 
 def apt(packages: list[str]) -> str:
-    """Return the command that installs Debian packages."""
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

@@ -192,7 +192,6 @@ def _check_disciplines(directions: Directions, network: Network) -> None:
 
 
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
-    """Check that no direction has both a table and events that set the same quantity."""
     for event, table in _ROUGH.items():
         # If an event changed a value that a table sets for the whole run, the result would be undefined.
         if not np.any(counts[table]):

@@ -278,7 +278,6 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
 
 def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Return the settings of `[cures]` in the agent's form, or an empty dict without cures."""
     given = plan.cures
     known: dict[str, Any] = {}
     buffer = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}

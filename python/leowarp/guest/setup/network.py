@@ -62,7 +62,6 @@ class Network:
 
     @property
     def host_numbers(self) -> dict[str, int]:
-        """The host number by node name."""
         return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
 
     def ends(self, rows: pa.Table) -> np.ndarray:

@@ -55,7 +55,6 @@ class Shell:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def words(self) -> list[str]:
-        """Return the command line."""
         if self.command:
             return list(self.command)
         # The shell starts without the user's settings. The user's settings refer to files that the guest lacks. Any
