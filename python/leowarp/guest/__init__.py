@@ -16,8 +16,8 @@ from leowarp.guest.setup.input import write_input
 from leowarp.guest.user.boot_input import run
 from leowarp.guest.user.modules import compile_modules, declared_parameters, modules_of
 from leowarp.guest.user.parameters import Declared, mistakes
-from leowarp.guest.user.programs import check_programs, keep_outputs
-from leowarp.guest.user.shell import Shell, check_shell, run_shell
+from leowarp.guest.user.programs import Shell, check_programs, check_shell, keep_outputs
+from leowarp.guest.user.shell import run_shell
 
 if TYPE_CHECKING:
     from leowarp.guest.live import Forward, Live, Pace, check_allowed, check_room, forward_of, listening, run_live
