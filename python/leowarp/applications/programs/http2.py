@@ -85,9 +85,7 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
         if block[place] & 0x80:
             yield number(7), b""
             continue
-        if block[place] & 0xF0:
-            raise ConnectionResetError("a request that is not of our client: use another server for it")
-        index = number(4)
+        index = 0 if block[place] & 0xF0 else number(4)
         if not index or block[place] & 0x80:
             raise ConnectionResetError("a request that is not of our client: use another server for it")
         length = number(7)

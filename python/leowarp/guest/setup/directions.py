@@ -27,9 +27,6 @@ CERTAIN = np.uint32(0xFFFFFFFF)
 """If `loss` has this value, all packets are lost. Smaller loss values are probabilities in units of 2^-32. The guest
 compares them with a random u32."""
 
-_ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
-"""A dict from the kind of an event to the kind of table that sets the same quantity for the whole run."""
-
 
 @dataclass(frozen=True)
 class Directions:
@@ -192,8 +189,8 @@ def _check_disciplines(directions: Directions, network: Network) -> None:
 
 
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
-    for event, table in _ROUGH.items():
-        # If an event changed a value that a table sets for the whole run, the result would be undefined.
+    # If an event changed a value that a table sets for the whole run, the result would be undefined.
+    for event, table in (("rate", "capacity"), ("delay", "channel"), ("loss", "channel")):
         if not np.any(counts[table]):
             continue
         said = network.ends(timeline.filter(pc.field("event") == event))
