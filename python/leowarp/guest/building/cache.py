@@ -41,9 +41,7 @@ def cache_root() -> Path:
 
     Raises HostError if somebody else may write to the directory or to a directory above it.
     """
-    root = cache_place()
-    demand_own_cache(root)
-    return root
+    return cache_folder("")
 
 
 def demand_own_cache(place: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from leowarp.base.progress import BuildProgress, silent
 from leowarp.guest.building.agent import Agent, agent
 from leowarp.guest.building.kernel import kernel
-from leowarp.guest.building.trust import Code, code_of, demand_code
+from leowarp.guest.building.trust import Code, demand_code
 from leowarp.scenario import is_kernel_name
 
 if TYPE_CHECKING:
@@ -58,14 +58,13 @@ def guest_image(
     Raises ScenarioError if `kernel_choice` is not a kernel, or if a file names it and the user never accepted it
         (`trust`).
     """
+    named_in: Path | None = None
     if isinstance(kernel_choice, str | Path):
         named: str | Path = kernel_choice
-        typed = not (isinstance(named, str) and is_kernel_name(named))
-        code = [Code("guest.kernel", Path(named).expanduser(), None)] if typed else []
     else:
-        named = kernel_choice.kernel
-        code = [each for each in code_of(kernel_choice) if each.key == "guest.kernel"]
-    demand_code(code, on_message)
+        named, named_in = kernel_choice.kernel, kernel_choice.kernel_named_in
+    if not (isinstance(named, str) and is_kernel_name(named)):
+        demand_code([Code("guest.kernel", Path(named).expanduser(), named_in)], on_message)
     failed, abandoned = threading.Event(), threading.Event()
 
     def build_agent() -> Agent:

@@ -73,13 +73,10 @@ def compiled(source: Path, kernel: Path, on_message: OnMessage = lambda text: No
     _demand_tools(source)
     name = module_name(source)
     tree_sha256 = sha256_of_file(archive)
-    parts: dict[str, str | bytes | Path] = {
-        "name": name,
-        "source": text,
-        "tree": tree_sha256,
-        "kbuild": KBUILD,
-        "compiler": recipe.first_line_of("gcc", "--version"),
-    }
+    compiler = recipe.first_line_of("gcc", "--version")
+    key = content_key(
+        [("compiler", compiler), ("kbuild", KBUILD), ("name", name), ("source", text), ("tree", tree_sha256)]
+    )
 
     def make(entry: Path) -> None:
         demand_path_for_make(f"compiling the module {source}")
@@ -95,7 +92,7 @@ def compiled(source: Path, kernel: Path, on_message: OnMessage = lambda text: No
             # Only the module is stored in the cache, because other files of kbuild contain paths of this machine.
             shutil.move(directory / f"{name}.ko", entry / f"{name}.ko")
 
-    return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"
+    return entry_or_build(KIND, key, make, on_message=on_message) / f"{name}.ko"
 
 
 def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
