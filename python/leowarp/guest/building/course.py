@@ -34,9 +34,7 @@ OnProgress = Callable[[BuildProgress], None]
 class Course:
     """Reports the progress of a build to `on_progress`.
 
-    on_progress: A function that is called with a `BuildProgress` for each step, and a few times per second while the
-        source is unpacked.
-    clock: A function that returns seconds, by default the machine's monotonic clock.
+    on_progress: A function that is called for each step, and a few times per second while the source is unpacked.
     """
 
     def __init__(self, on_progress: OnProgress, clock: Callable[[], float] = time.monotonic) -> None:
@@ -51,10 +49,7 @@ class Course:
         self._ends = {"unpack": UNPACK_S / whole_s, "compile": (UNPACK_S + compile_s) / whole_s, "pack": 1.0}
 
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
-        """Record how much of the source is unpacked.
-
-        done_bytes, whole_bytes: The bytes that were read so far from the compressed tarball, and its size.
-        """
+        """Record how many of the compressed tarball's bytes were read so far."""
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
 

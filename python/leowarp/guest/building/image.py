@@ -26,8 +26,6 @@ _DIRECTORY, _PROGRAM, _CHARACTER_DEVICE = 0o040755, 0o100755, 0o020600
 class GuestImage:
     """A kernel and an agent, as files.
 
-    kernel: The kernel program (User Mode Linux).
-    agent: The guest's init, a static program.
     symbols: The addresses of the kernel's variables that leowarp reads while the guest runs. The dict may be empty.
     kernel_facts, agent_facts: The origin of kernel and agent, as recorded in the manifest.
     """
@@ -45,10 +43,8 @@ def guest_image(
     on_message: Callable[[str], None] = lambda text: None,
     on_progress: Callable[[BuildProgress], None] = silent,
 ) -> GuestImage:
-    """Return the kernel and the agent for a run. A missing kernel or agent is built. If both are missing, the two
-    builds run in parallel.
-
-    After an error in one build, or after Ctrl-C, both builds end and no process remains.
+    """Return the kernel and the agent for a run. If both are missing, they are built in parallel. After an error in one
+    build, or after Ctrl-C, both builds end and no process remains.
 
     kernel_choice: A str or Path is the user's choice: a name on the shelf, a kernel tree, or a kernel binary. A `Guest`
         is the section of a plan, which also says whether a file or the user chose the kernel.
@@ -113,8 +109,7 @@ def initramfs(init: Path, changed_ns: int) -> bytes:
     inode numbers are constant, because the guest must not see anything of the host.
 
     init: A static program, because the archive contains no libraries.
-    changed_ns: The modification time of `init`. It is a part of the key by which the archive is cached for all runs of
-        a process.
+    changed_ns: The modification time of `init`, by which the archive is cached for all runs of a process.
     """
     entries = [("dev", _DIRECTORY, b"", 0, 0), ("dev/console", _CHARACTER_DEVICE, b"", 5, 1)]
     # Device numbers are those of Documentation/admin-guide/devices.txt. The kernel opens /dev/console for `/init`.

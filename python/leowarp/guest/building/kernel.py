@@ -255,10 +255,7 @@ def _scratch(key: str) -> Iterator[Path]:
 
 
 class _Build:
-    """One run of guest/build.sh.
-
-    key: The key of the cache entry: source, recipe, compiler and linker.
-    """
+    """One run of guest/build.sh. `key` is the key of the cache entry: source, recipe, compiler and linker."""
 
     def __init__(
         self, facts: dict, on_message: OnMessage, on_progress: OnProgress, *,

@@ -45,12 +45,8 @@ def guest_sources() -> Path | None:
 
 
 def demand_guest_sources(attempted: str) -> Path:
-    """Return the directory with guest/build.sh.
-
-    attempted: The action that needs it, for the message.
-    Raises HostError if this installation has no such directory. Only a checkout and a wheel made by `make wheel` have
-        it.
-    """
+    """Return the directory with guest/build.sh, or raise a HostError that begins with `attempted`. Only a checkout and
+    a wheel made by `make wheel` have this directory."""
     directory = guest_sources()
     if directory is None:
         raise HostError(

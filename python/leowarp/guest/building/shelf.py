@@ -29,11 +29,7 @@ _ENTRY = "kernel.json"
 
 @dataclass(frozen=True)
 class Patch:
-    """A third-party patch of the kernel's source.
-
-    address: The URL of the patch, or the file name of a patch of the user.
-    sha256: The hash of the patch's content.
-    """
+    """A third-party patch of the kernel's source. `address` is its URL, or the file name of a patch of the user."""
 
     address: str
     sha256: str
@@ -43,12 +39,10 @@ class Patch:
 class ShelfKernel:
     """A kernel with a name.
 
-    name, what: The name and the description, as printed by `leowarp kernel list`.
     source: A Debian package with the source, or the path of the user's tarball or tree.
     base: The name of a kernel in kernels.toml. The overrides and options of this kernel are used. For leowarp's own
         kernels, `base` is the kernel's own name.
     options: The lines of a kernel configuration in addition to guest/kernel.config (example: ``CONFIG_TUN=y``).
-    patches: The patches, in the order in which they are applied.
     purposes: The overrides with these purposes are included (guest/overrides.toml). None means all overrides.
     is_own: Whether the user added the kernel.
     """
@@ -165,8 +159,7 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """Return the path of the patch file: the user's own file, a cached file, or a download. The file's content matches
-    the recorded sha256.
+    """Return the path of the patch file: the user's own file, a cached file, or a download.
 
     Raises HostError if the patch cannot be fetched, or if its sha256 differs from the recorded one.
     """

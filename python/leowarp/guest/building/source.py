@@ -52,9 +52,8 @@ NOT_COMPILED = (
 class Source:
     """A tarball of the kernel's source.
 
-    tarball: A file compressed with xz that contains one top directory.
+    tarball: A file that contains one top directory.
     version: The version of the Debian package, or the file name of the user's tarball.
-    sha256: The sha256 of the tarball.
     """
 
     tarball: Path

@@ -70,8 +70,8 @@ class Code:
 
     path: A program, a source file, or the directory of a kernel tree.
     named_in: The file that names the code. None means that the user typed the name or passed it in a call.
-    commands: If the code belongs to a flow of kind program, the flow's commands with all their files. None means other
-        code. For a flow's commands, `path` is the program of the client.
+    commands: If the code belongs to a flow of kind program, the flow's commands with all their files. `path` is then
+        the program of the client.
     """
 
     key: str

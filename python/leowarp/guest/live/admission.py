@@ -55,11 +55,8 @@ def check_room(doors: int) -> None:
 
 @dataclass
 class Tally:
-    """Counts the clients that reached a limit.
-
-    late: The number of clients that were cut off because they sent no destination within `REQUEST_NS`.
-    waited: The number of clients that had to wait before they were accepted, because no descriptor was free.
-    """
+    """Counts the clients that were cut off because they sent no destination within `REQUEST_NS` (`late`). Also counts
+    those that were accepted late because no descriptor was free (`waited`)."""
 
     late: int = 0
     waited: int = 0
@@ -89,10 +86,7 @@ class Late(Exception):
 
 class Slot:
     """One of the places that a door has for clients. One client takes it. The client gets the slot just before it is
-    accepted, and keeps it until all its sockets and tasks are closed.
-
-    The slot is released when all tasks, connections and streams of the client have ended.
-    """
+    accepted, and keeps it until all its tasks, connections and streams have ended."""
 
     def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:
         self._door, self._admission = door, admission
@@ -184,10 +178,7 @@ class Admission:
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Limit the time that a client may take to send its request. The limit applies within this context.
-
-        Raises Late if the client takes longer than `REQUEST_NS`.
-        """
+        """Raise Late if a client takes longer than `REQUEST_NS` to send its request within this context."""
         try:
             async with asyncio.timeout(None) as limit:
                 self._asking[limit] = self._now_ns + REQUEST_NS

@@ -20,11 +20,7 @@ hold megabytes of data outside of the guest's TCP."""
 
 @dataclass(frozen=True)
 class Forward:
-    """A port on this machine. Its connections go through the guest to a destination.
-
-    port: The port on the loopback interface. 0 means any free port.
-    host: The name or address of the destination.
-    """
+    """A port on the loopback interface, 0 for any free one. Its connections go through the guest to a destination."""
 
     port: int
     host: str
