@@ -28,6 +28,7 @@ from leowarp.guest.building.cache import (
     demand_path_for_make,
     entry_or_build,
     faults,
+    locked,
     sha256_of_file,
 )
 from leowarp.guest.building.course import Course, OnProgress
@@ -144,7 +145,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress) -> Kernel:
     build = _Build(facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 
     def make(entry: Path) -> None:
-        with _scratch(build.key) as scratch:
+        with _scratch(shelved.name, on_message) as scratch:
             if source is not None:
                 on_message(f"unpacking {source.tarball.name} {source.version}")
                 # A patch may change files that are not unpacked by default, so the whole source is unpacked.
@@ -184,7 +185,7 @@ def _from_tree(tree: Path, on_message, on_progress) -> Kernel:
     build = _Build(facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
-        with _scratch(build.key) as scratch:
+        with _scratch(str(tree), on_message) as scratch:
             build.run(tree, scratch / "build", entry)
 
     return _read_entry(entry_or_build(KIND, build.key, make, on_message=on_message))
@@ -239,19 +240,25 @@ def _read_entry(entry: Path) -> Kernel:
 
 
 @contextmanager
-def _scratch(key: str) -> Iterator[Path]:
-    """Provide a directory for the source and objects of the build of the cache entry `key`, which is locked meanwhile.
-    The directory is in the cache and not in /tmp, because /tmp may be a tmpfs, which uses memory."""
+def _scratch(of: str, on_message: OnMessage) -> Iterator[Path]:
+    """Provide a directory for the source and objects of a build, and remove it at the end. The directory is in the
+    cache and not in /tmp, because /tmp may be a tmpfs, which uses memory.
+
+    of: The name of the kernel, or the path of its tree. A killed build leaves 0.7 GB (design/kernel-config.md). The
+        next build of the same kernel removes them, even if its source or recipe has changed.
+    """
     demand_path_for_make(_BUILDING)
-    directory = cache_folder(f"{KIND}/tree-{key}")
-    if directory.exists():
-        # An earlier build was killed, so one of its object files may be truncated.
-        shutil.rmtree(directory)
-    make_directory(directory)
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory)
+    directory = cache_folder(f"{KIND}/tree-{content_key([('tree', of)])}")
+    make_directory(directory.parent)
+    with locked(directory.with_suffix(".lock"), "kernel tree", on_message):
+        if directory.exists():
+            # An earlier build was killed, so one of its object files may be truncated.
+            shutil.rmtree(directory)
+        directory.mkdir()
+        try:
+            yield directory
+        finally:
+            shutil.rmtree(directory)
 
 
 class _Build:
@@ -262,14 +269,14 @@ class _Build:
         shelved: ShelfKernel | None, leave_out: bool,
     ) -> None:  # fmt: skip
         self._directory = recipe.demand_guest_sources(_BUILDING)
-        self._chosen = shelved or shelf.kernel_of(shelf.DEFAULT)
+        self._shelved = shelved
         self._leave_out = leave_out
         self._on_message = on_message
         self.course = Course(on_progress)
         self._facts = {
             **facts,
             **(shelved.facts() if shelved is not None else {}),
-            "recipe_sha256": self._chosen.recipe_sha256(self._directory),
+            "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(self._directory),
             # A different version of the compiler or the linker builds a different program.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
@@ -287,7 +294,8 @@ class _Build:
         for name, path in [*recipe.kernel_recipe(self._directory), (recipe.SHELF, self._directory / recipe.SHELF)]:
             (recipe_copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, recipe_copy / name)
-        chosen = self._chosen
+        # The default kernel is read again, because the user may have edited kernels.toml meanwhile.
+        chosen = self._shelved or shelf.kernel_of(shelf.DEFAULT)
         if chosen.recipe_sha256(recipe_copy) != self._facts["recipe_sha256"]:
             raise HostError(f"{_BUILDING}: files in {self._directory} changed meanwhile", hint="try again")
         self._on_message(f"building Linux {tree_version(tree)} as the guest kernel (log: {log})")
