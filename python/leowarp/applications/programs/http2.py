@@ -85,7 +85,9 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
         if block[place] & 0x80:
             yield number(7), b""
             continue
-        index = 0 if block[place] & 0xF0 else number(4)
+        if block[place] & 0xF0:
+            raise ConnectionResetError("a request that is not of our client: use another server for it")
+        index = number(4)
         if not index or block[place] & 0x80:
             raise ConnectionResetError("a request that is not of our client: use another server for it")
         length = number(7)
@@ -219,6 +221,8 @@ class _Answering:
 
 @dataclass
 class _Server:
+    """The server side of one connection."""
+
     writer: asyncio.StreamWriter
     content: Content
     window_bytes: int = FIRST_WINDOW_BYTES

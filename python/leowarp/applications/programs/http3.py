@@ -125,8 +125,13 @@ async def run(port: int, content: Content) -> None:
     """Start to serve on a UDP port, and return immediately."""
     settings = _settings(is_client=False)
     settings.certificate, settings.private_key = _own_certificate()
-    _Server.content = content
-    await serve("0.0.0.0", port, configuration=settings, create_protocol=_Server)
+
+    class Server(_Server):
+        pass
+
+    # aioquic makes an object of the class for each connection, so the content is an attribute of a class of this call.
+    Server.content = content
+    await serve("0.0.0.0", port, configuration=settings, create_protocol=Server)
 
 
 def _own_certificate() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:

@@ -35,6 +35,7 @@ class Manifest:
     template: str
 
     def path(self, place: int, number: int) -> str:
+        """Return the path of segment `number`. `place` is the index of its representation in the ladder."""
         return "/" + self.template.replace("$RepresentationID$", self.ids[place]).replace("$Number$", str(number))
 
 

@@ -41,7 +41,9 @@ def cache_root() -> Path:
 
     Raises HostError if somebody else may write to the directory or to a directory above it.
     """
-    return cache_folder("")
+    root = cache_place()
+    demand_own_cache(root)
+    return root
 
 
 def demand_own_cache(place: Path) -> None:

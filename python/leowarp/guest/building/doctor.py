@@ -40,16 +40,22 @@ def examine(memory_bytes: int = 1024 * MIB) -> list[Check]:
 
     memory_bytes: The size of the guest's memory, on which the checks of memory file and address space depend.
     """
-    machine, python = f"{platform.system()} {platform.machine()}", ".".join(map(str, sys.version_info[:3]))
-    _, place = host.memory_directory(memory_bytes, [Path.cwd()])
+    machine = f"{platform.system()} {platform.machine()}"
+    python = ".".join(map(str, sys.version_info[:3]))
+    _, memory_place = host.memory_directory(memory_bytes, [Path.cwd()])
     checks = [
-        # On another kind of machine no other check matters: the kernel program, the agent and their addresses require
-        # this one.
+        # The kernel program, the agent and their addresses require this kind of machine. On another kind, no other
+        # check matters.
         Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine"),
         # With an older Python, this module cannot be imported.
         Check("python", True, python, "3.11 or newer"),
-        *(_native(), host.ptrace(), place, host.memory(memory_bytes), host.disk(Path.cwd())),
-        *(*host.limits(memory_bytes), _cache()),
+        _native(),
+        host.ptrace(),
+        memory_place,
+        host.memory(memory_bytes),
+        host.disk(Path.cwd()),
+        *host.limits(memory_bytes),
+        _cache(),
     ]
     if recipe.agent_sources() is not None:
         checks += build_checks()

@@ -139,6 +139,7 @@ def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Net
 
 
 def _fill_value(kind: int, column: str):
+    """Return a function that fills in the records of one kind of event: rate, delay or loss of a direction."""
 
     def fill(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
         records["kind"][at] = kind

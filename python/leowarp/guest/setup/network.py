@@ -82,9 +82,11 @@ class Network:
         Raises ScenarioError if a pair has no link.
         """
         # The links of all node pairs are found at once, because timelines have millions of events.
-        wanted, keys = (_pair(*ends, len(self.nodes)) for ends in ((a, b), (self.link_a, self.link_b)))
-        link = pc.index_in(pa.array(wanted), value_set=pa.array(keys)).fill_null(-1).to_numpy()
-        if len(unknown := np.flatnonzero(link < 0)):
+        wanted = pa.array(_pair(a, b, len(self.nodes)))
+        known = pa.array(_pair(self.link_a, self.link_b, len(self.nodes)))
+        link = pc.index_in(wanted, value_set=known).fill_null(-1).to_numpy()
+        unknown = np.flatnonzero(link < 0)
+        if len(unknown):
             ends = self.nodes[a[unknown[0]]][0], self.nodes[b[unknown[0]]][0]
             raise ScenarioError(f"reading the timeline: an event uses the link {ends[0]} - {ends[1]}, never created")
         return (2 * link + (self.link_a[link] != a)).astype(np.uint32)
