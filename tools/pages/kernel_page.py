@@ -32,7 +32,8 @@ _TABLE = re.compile(r"(?<=<!-- overrides -->\n).*?(?=<!-- end of overrides -->)"
 
 def page() -> str:
     """Return the whole page as Markdown."""
-    listed = left_out.document()["override"]
+    document = left_out.overrides_document()
+    listed = document["override"]
     needed = [each for each in listed if each["purpose"] != left_out.SPEED]
     fast = [each for each in listed if each["purpose"] == left_out.SPEED]
     lines = [
@@ -70,7 +71,7 @@ def page() -> str:
         "",
         "| option | here | distribution | why |",
         "|---|---|---|---|",
-        *("| {name} | {ours} | {distribution} | {why} |".format(**each) for each in left_out.document()["option"]),
+        *("| {name} | {ours} | {distribution} | {why} |".format(**each) for each in document["option"]),
         "",
         "Every other option is in [`guest/kernel.config`](../../guest/kernel.config).",
         "",

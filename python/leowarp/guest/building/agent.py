@@ -87,7 +87,8 @@ def agent(
 
 
 _USED: dict[tuple[Path, str], Agent] = {}
-"""A dict from cache directory and recipe sha256 to an agent that this process has used."""
+"""A dict from cache directory and recipe sha256 to an agent that this process has used. Later runs of the process do
+not ask for the compiler's version."""
 
 
 def _packaged() -> Agent:
@@ -129,6 +130,7 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     # program's bytes would depend on the directories of the sources.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [
+        # glibc is linked statically, because the initramfs has no libraries.
         "-Ctarget-feature=+crt-static",
         f"--remap-path-prefix={checkout}=leowarp",
         f"--remap-path-prefix={cargo_home}=cargo",

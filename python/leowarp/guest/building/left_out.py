@@ -39,10 +39,10 @@ class Override:
 
 
 def overrides() -> list[Override]:
-    return [Override(entry["name"], entry["purpose"], entry["without"]) for entry in document()["override"]]
+    return [Override(entry["name"], entry["purpose"], entry["without"]) for entry in overrides_document()["override"]]
 
 
-def document() -> dict:
+def overrides_document() -> dict:
     """Return guest/overrides.toml, the list of all differences between the guest kernel and an unmodified Linux."""
     directory = recipe.guest_sources()
     if directory is None:

@@ -124,6 +124,7 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
+    """Download Debian's package from its archives. Only its sha256 decides whether the file is accepted."""
     refused = []
     for url in PINNED_URLS:
         on_message(f"fetching {url}")
