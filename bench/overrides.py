@@ -27,7 +27,7 @@ from pathlib import Path
 from bench import LARGE, ROOT, measure
 from machine import machine, publish
 
-from leowarp.guest.building.overrides import SPEED, overrides
+from leowarp.guest.building.left_out import SPEED, overrides
 from leowarp.guest.building.source import fetch_source, local_source, unpack
 
 # Other work of the machine can only add CPU time. The minimum of many short runs is therefore repeatable, but their

@@ -109,13 +109,13 @@ def test_a_module_is_compiled_once_for_each_content_and_names_no_place(tmp_path,
     said: list[str] = []
     other = tmp_path / "elsewhere"
     other.mkdir()
-    one = compiled(module(tmp_path, "twice", ("85;", "84;")), built_kernel, said.append)
+    one = compiled(module(tmp_path, "twice", ("85;", "84;")), built_kernel.program, said.append)
     said.clear()
-    again = compiled(module(other, "twice", ("85;", "84;")), built_kernel, said.append)
+    again = compiled(module(other, "twice", ("85;", "84;")), built_kernel.program, said.append)
     assert again == one
     assert said == []
     assert str(cache_root()).encode() not in one.read_bytes()
-    assert compiled(module(tmp_path, "twice", ("85;", "83;")), built_kernel) != one
+    assert compiled(module(tmp_path, "twice", ("85;", "83;")), built_kernel.program) != one
 
 
 def test_a_module_that_does_not_compile_is_named_with_file_and_line(tmp_path):
@@ -139,13 +139,13 @@ def test_a_module_that_does_not_compile_is_named_with_file_and_line(tmp_path):
 )
 def test_what_the_compiler_says_of_a_module_is_passed_on(tmp_path, built_kernel, old, new, says):
     with pytest.raises(ScenarioError, match=says):
-        compiled(module(tmp_path, "wrong", (old, new)), built_kernel)
+        compiled(module(tmp_path, "wrong", (old, new)), built_kernel.program)
 
 
 def test_warnings_are_told_and_no_error(tmp_path, built_kernel):
     source = module(tmp_path, "warned", ("u64 kept_pkts", f"int unused_{os.getpid()};\n\tu64 kept_pkts"))
     said: list[str] = []
-    assert compiled(source, built_kernel, said.append).is_file()
+    assert compiled(source, built_kernel.program, said.append).is_file()
     assert any(line.startswith(f"{source}:") and "warning: unused variable" in line for line in said)
 
 
@@ -312,9 +312,9 @@ def test_a_binary_of_ones_own_needs_the_archive_beside_it(tmp_path, built_kernel
     alone.write_bytes(built_kernel.program.read_bytes())
     alone.chmod(0o755)
     with pytest.raises(ScenarioError, match=ARCHIVE):
-        compiled(EXAMPLES / "mild_reno.c", kernel(alone))
+        compiled(EXAMPLES / "mild_reno.c", kernel(alone).program)
     (alone.parent / ARCHIVE).symlink_to(built_kernel.program.parent / ARCHIVE)
-    assert compiled(EXAMPLES / "mild_reno.c", kernel(alone)).name == "mild_reno.ko"
+    assert compiled(EXAMPLES / "mild_reno.c", kernel(alone).program).name == "mild_reno.ko"
 
 
 def test_the_tree_compiles_by_hand(tmp_path, built_kernel):

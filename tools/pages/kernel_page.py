@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from generated import write_or_check
-from leowarp.guest.building import overrides, shelf
-from leowarp.guest.building.overrides import Override
+from leowarp.guest.building import left_out, shelf
 
 PAGE = "docs/reference/kernel.md"
 _PURPOSES = {
@@ -33,9 +32,10 @@ _TABLE = re.compile(r"(?<=<!-- overrides -->\n).*?(?=<!-- end of overrides -->)"
 
 def page() -> str:
     """Return the whole page as Markdown."""
-    listed = overrides.overrides()
-    needed = [each for each in listed if each.purpose != overrides.SPEED]
-    fast = [each for each in listed if each.purpose == overrides.SPEED]
+    document = left_out.overrides_document()
+    listed = document["override"]
+    needed = [each for each in listed if each["purpose"] != left_out.SPEED]
+    fast = [each for each in listed if each["purpose"] == left_out.SPEED]
     lines = [
         "# The guest kernel: what is Linux's, and what is leowarp's",
         "",
@@ -71,7 +71,7 @@ def page() -> str:
         "",
         "| option | here | distribution | why |",
         "|---|---|---|---|",
-        *(f"| {each.name} | {each.ours} | {each.distribution} | {each.why} |" for each in overrides.options()),
+        *("| {name} | {ours} | {distribution} | {why} |".format(**each) for each in document["option"]),
         "",
         "Every other option is in [`guest/kernel.config`](../../guest/kernel.config).",
         "",
@@ -106,23 +106,48 @@ def without(at: Path) -> str:
     rows = ["| without | |", "|---|---|"]
     # Overrides with the same effect are in one row.
     effects: dict[str, list[str]] = {}
-    for each in overrides.overrides():
+    for each in left_out.overrides():
         effects.setdefault(each.without, []).append(f"`{each.name}`")
     return "\n".join([*rows, *(f"| {', '.join(names)} | {what} |" for what, names in effects.items())]) + "\n"
 
 
-def _rows(listed: Sequence[Override]) -> list[str]:
+def _rows(listed: Sequence[dict]) -> list[str]:
     rows = [
         "| override | purpose | mechanism | change of the TCP/IP stack's behaviour | test | page |",
         "|---|---|---|---|---|---|",
     ]
     for each in listed:
-        purpose = _PURPOSES[each.purpose] + (f" (`{each.asked_by}`)" if each.asked_by else "")
+        purpose = _PURPOSES[each["purpose"]] + (f" (`{asked_by}`)" if (asked_by := each.get("asked_by")) else "")
         rows.append(
-            f"| `{each.name}` | {purpose} | {each.mechanism} | {each.changes} "
-            f"| [`{Path(each.test).name}`](../../{each.test}) | {_link(each.page, Path(PAGE))} |"
+            f"| `{each['name']}` | {purpose} | {_mechanism(each)} | {each['changes']} "
+            f"| [`{Path(each['test']).name}`](../../{each['test']}) | {_link(each['page'], Path(PAGE))} |"
         )
     return rows
+
+
+def _mechanism(entry: dict) -> str:
+    """Return a text that says how the build applies an override to the kernel."""
+    steps = []
+    if included := entry.get("included_in"):
+        steps.append(f"a header included first in {_counted(included, 'object')}")
+    elif entry.get("compiled") == "host":
+        steps.append("an object for the host's side of User Mode Linux")
+    else:
+        steps.append("an object linked in")
+    if wraps := entry.get("wraps"):
+        steps.append(f"in front of {_counted(wraps, 'function')} (`--wrap`)")
+    if symbols := [symbol for names in entry.get("globals", {}).values() for symbol in names]:
+        steps.append(f"makes {_counted(symbols, 'static symbol')} global")
+    if beside := list(entry.get("beside", {}).values()):
+        steps.append(f"replaces {_counted(beside, 'function')} (made weak)")
+    if copies := [copy["struct"] for copy in entry.get("copies", ())]:
+        steps.append(f"declares again {', '.join(f'`struct {name}`' for name in copies)}")
+    return "; ".join(steps)
+
+
+def _counted(names: list[str], noun: str) -> str:
+    shown = [f"`{name}`" for name in names]
+    return f"{len(names)} {noun}s" if len(names) > 4 else " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def _paragraph(text: str) -> list[str]:

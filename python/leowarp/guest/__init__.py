@@ -5,28 +5,22 @@ This package does not compute orbits, but gets them as a timeline. `write_input`
 into files. `drive` boots the kernel with the files from `write_input`, and returns when the guest has ended.
 """
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.base.layout import CONSOLE, GUEST
 from leowarp.guest.boot.drive import GuestProgress, GuestResult, check, drive
 from leowarp.guest.boot.standstill import Patience
 from leowarp.guest.building.image import GuestImage, guest_image
 from leowarp.guest.building.left_out import check_fits
 from leowarp.guest.building.trust import demand as demand_trust
 from leowarp.guest.setup.input import write_input
-from leowarp.guest.user.boot_input import put_input
+from leowarp.guest.user.boot_input import run
 from leowarp.guest.user.modules import compile_modules, declared_parameters, modules_of
 from leowarp.guest.user.parameters import Declared, mistakes
-from leowarp.guest.user.programs import check_programs, keep_outputs
-from leowarp.guest.user.shell import Shell, check_shell, run_shell
+from leowarp.guest.user.programs import Shell, check_programs, check_shell, keep_outputs
+from leowarp.guest.user.shell import run_shell
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from leowarp.guest.live import Forward, Live, Pace, check_allowed, check_room, forward_of, listening, run_live
-    from leowarp.scenario import Plan
 
 _LIVE = ("Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of", "listening", "run_live")
 
@@ -39,30 +33,3 @@ def __getattr__(name: str) -> Any:
     from leowarp.guest import live
 
     return getattr(live, name)
-
-
-def run(
-    image: GuestImage,
-    plan: "Plan",
-    timeline: "pa.Table",
-    run_dir: Path,
-    on_progress: Callable[[GuestProgress], None] = lambda progress: None,
-) -> GuestResult:
-    """Run `plan` in a guest on `timeline`, and return the guest's result.
-
-    timeline: A table with the columns of `leowarp.timeline.schema`.
-    run_dir: The run directory. The guest works in its subdirectory `.guest` (with `in/` and `out/`), which
-        `GuestResult.discard` removes. The guest's console output remains in `guest-console.txt` of the run directory.
-    Raises ScenarioError, HostError or GuestError for the same reasons as `put_input` and `drive`.
-    """
-    directory = run_dir / GUEST
-    put_input(image, plan, timeline, directory / "in")
-    return drive(
-        image,
-        directory,
-        run_dir / CONSOLE,
-        duration_ns=plan.run.duration_ns,
-        seed=plan.run.seed,
-        memory_bytes=plan.guest.memory_bytes,
-        on_progress=on_progress,
-    )

@@ -33,12 +33,8 @@ class Rule(Protocol):
     def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
         """Return the index of the next segment's bit rate in the ladder.
 
-        Parameters
-        ----------
-        buffer_s : float
-            The media in the buffer that have not been played, in seconds.
-        throughput_bps : float or None
-            The value of `Throughput.mean_bps`. None means that no segment has arrived yet.
+        buffer_s: The media in the buffer that have not been played.
+        throughput_bps: The value of `Throughput.mean_bps`. None means that no segment has arrived yet.
         """
 
 
@@ -50,11 +46,10 @@ class Throughput:
         self._last: deque[float] = deque(maxlen=SAMPLES)
 
     def add(self, length_bytes: int, took_ns: int) -> None:
-        """Record the length of an arrived segment, and the time from the request to the last byte."""
         self._last.append(length_bytes * 8e9 / took_ns)
 
     def mean_bps(self) -> float | None:
-        """Return the mean throughput in bit/s. None means that no segment has arrived."""
+        """Return the mean throughput. None means that no segment has arrived."""
         return sum(self._last) / len(self._last) if self._last else None
 
 
@@ -117,10 +112,7 @@ class Dynamic:
 def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
     """Return the rule for a name: dynamic, throughput, bola, or `fixed:N`, which always chooses index N of the ladder.
 
-    Raises
-    ------
-    ValueError
-        If there is no rule with this name.
+    Raises ValueError if there is no rule with this name.
     """
     match name.partition(":"):
         case "dynamic", "", "":

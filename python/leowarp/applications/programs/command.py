@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
     sender = verbs.add_parser("send-frames", help="paced media frames over UDP to whoever asks")
     sender.add_argument("port", type=int)
-    sender.set_defaults(run=_send_frames)
+    sender.set_defaults(run=lambda given: frames.serve(given.port))
 
     frame = verbs.add_parser("frames", help="receives paced media frames")
     _add_server(frame)
@@ -121,14 +121,15 @@ async def _serve(given: argparse.Namespace) -> None:
 
 
 async def _transactions(given: argparse.Namespace) -> None:
-    wanted = transactions.Wanted(given.count, given.request, given.answer, given.interval, given.reconnect)
     with Measures() as measures:
-        await transactions.run(given.host, given.port, wanted, measures)
+        await transactions.run(
+            given.host, given.port, measures, count=given.count, request_bytes=given.request, answer_bytes=given.answer,
+            interval_s=given.interval, reconnect=given.reconnect,
+        )  # fmt: skip
 
 
 def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[], pageload.Way]]:
-    """Return a function that opens connections, for each value of `--http`. For HTTP/1.1, it opens up to `connections`
-    connections."""
+    """Return a function that opens connections, for each value of `--http`."""
     return {
         "1.1": lambda: pageload.Pool(given.host, given.port, connections),
         "2": lambda: Http2(given.host, given.port),
@@ -137,13 +138,7 @@ def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[],
 
 
 def _http3() -> ModuleType:
-    """Return the module for HTTP/3, the only module that needs aioquic.
-
-    Raises
-    ------
-    ValueError
-        If this Python lacks aioquic.
-    """
+    """Return the module for HTTP/3. Raises ValueError if this Python lacks aioquic, which only this module needs."""
     try:
         return importlib.import_module("programs.http3")
     except ModuleNotFoundError as error:
@@ -164,10 +159,6 @@ async def _video(given: argparse.Namespace) -> None:
     viewing = player.Viewing(given.rule, given.target, given.begin, given.resume, given.latency, given.play)
     with Measures() as measures:
         await player.run(_ways(given, 1)[given.http], viewing, measures)
-
-
-def _send_frames(given: argparse.Namespace) -> None:
-    frames.serve(given.port)
 
 
 def _frames(given: argparse.Namespace) -> None:

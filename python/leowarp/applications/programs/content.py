@@ -30,13 +30,8 @@ class Answer:
 class Object:
     """An object of a page.
 
-    Attributes
-    ----------
-    path : str
-    length : int
-        The length of the object in bytes.
-    after : str or None
-        The path of the object that refers to this object. None means the main object. This object is requested
+    length: The length of the object in bytes.
+    after: The path of the object that refers to this object. None means the main object. This object is requested
         `delay_ms` after the object `after` has arrived.
     """
 
@@ -49,17 +44,10 @@ class Object:
 def page_of(name: str) -> list[Object]:
     """Return the objects of a page, the main object first.
 
-    Parameters
-    ----------
-    name : str
-        The name of an included page (`median`), or the path of a TOML file with entries `[[objects]]`. An entry has
+    name: The name of an included page (`median`), or the path of a TOML file with entries `[[objects]]`. An entry has
         `path`, `bytes`, `after` (except in the first entry) and `delay_ms`. One entry can describe several similar
         objects. Such an entry also has `count`, and its `path` contains `{}` in place of an object's number.
-
-    Raises
-    ------
-    ValueError
-        If an object has no path or length, or if its `after` is not the path of an earlier entry.
+    Raises ValueError if an object has no path or length, or if its `after` is not the path of an earlier entry.
     """
     own = PAGES / f"{name}.toml"
     with (own if own.exists() else Path(name)).open("rb") as file:
@@ -93,17 +81,11 @@ def write_files(objects: list[Object], directory: Path) -> None:
 class Video:
     """A video in segments of equal length, each available in several constant bit rates.
 
-    Attributes
-    ----------
-    ladder_bps : tuple of int
-        The bit rates in increasing order.
-    segment_ms : int
-        The playing time of a segment.
-    media_s : float or None
-        The playing time of the video. None means a live video. A segment of it becomes available when its playing time
-        ends.
-    start_ns : int
-        The start of a live video, in ns on the clock of measurements.
+    ladder_bps: The bit rates in increasing order.
+    segment_ms: The playing time of a segment.
+    media_s: The playing time of the video. None means a live video. A segment of it becomes available when its playing
+        time ends.
+    start_ns: The start of a live video on the clock of measurements.
     """
 
     ladder_bps: tuple[int, ...]
@@ -153,8 +135,6 @@ NOT_FOUND = Answer(404, 0)
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a server."""
-
     page: dict[str, Object]
     video: Video | None
 

@@ -32,13 +32,8 @@ LAST_WAIT_S = 2.0
 class Stream:
     """The settings of a stream.
 
-    Attributes
-    ----------
-    frames_per_s : float
-    bitrate_bps : int
-        The bit rate of the frames without headers. All frames have equal length.
-    count : int
-        The number of frames.
+    bitrate_bps: The bit rate of the frames without headers. All frames have equal length.
+    count: The number of frames.
     """
 
     frames_per_s: float
@@ -47,7 +42,7 @@ class Stream:
 
     @property
     def frame_bytes(self) -> int:
-        """Return the length of a frame in bytes, which is at least the length of a packet's header."""
+        """The length of a frame, which is at least the length of a packet's header."""
         return max(PACKET.size, round(self.bitrate_bps / 8 / self.frames_per_s))
 
     def due_ns(self, number: int) -> int:
@@ -77,7 +72,6 @@ def serve(port: int) -> None:
 
 
 def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
-    """Send each frame at the time at which it is due."""
     began_ns = time.monotonic_ns()
     length = stream.frame_bytes
     lengths = [PAYLOAD_BYTES] * (length // PAYLOAD_BYTES)
@@ -98,10 +92,7 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
 
     If no packet of a frame arrived, the start time in its line is the time at which the frame was due.
 
-    Raises
-    ------
-    OSError
-        If the host is unknown, or no program listens on the port.
+    Raises OSError if the host is unknown, or no program listens on the port.
     """
     ask = ASK.pack(MAGIC, round(stream.frames_per_s * 1000), stream.bitrate_bps, stream.count)
     missing: dict[int, set[int]] = {}

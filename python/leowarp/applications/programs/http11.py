@@ -17,15 +17,10 @@ ZEROS = memoryview(bytes(PIECE_BYTES))
 class Fetched:
     """The result of a request.
 
-    Attributes
-    ----------
-    status : int
-    request_ns, first_byte_ns, end_ns : int
-        The times at which the request was written, and at which the answer's first and last byte were read.
-    length : int
-        The length of the body in bytes.
-    body : bytes
-        The body if the caller set `keep`. Otherwise, it is empty.
+    request_ns, first_byte_ns, end_ns: The times at which the request was written, and at which the answer's first and
+        last byte were read.
+    length: The length of the body in bytes.
+    body: The body if the caller set `keep`. Otherwise, it is empty.
     """
 
     status: int
@@ -49,7 +44,6 @@ class Asked:
     kept: list[bytes] | None = None
 
     def answered(self) -> None:
-        """Record that the answer has been read completely."""
         first_ns = self.first_byte_ns or now_ns()
         body = b"".join(self.kept or ())
         self.done.set_result(Fetched(self.status or 0, self.request_ns, first_ns, now_ns(), self.length, body))
@@ -69,17 +63,10 @@ class Connection:
     async def fetch(self, path: str, *, request_bytes: int = 0, keep: bool = False) -> Fetched:
         """Send a request and read the whole answer.
 
-        Parameters
-        ----------
-        request_bytes : int
-            The length of the request's body, which is zeros. With a length of 0, the request is a GET without a body.
-        keep : bool
-            True to return the body.
-
-        Raises
-        ------
-        ConnectionError
-            If the connection ends early, or the answer has no Content-Length.
+        request_bytes: The length of the request's body, which is zeros. With a length of 0, the request is a GET
+            without a body.
+        keep: Whether to return the body.
+        Raises ConnectionError if the connection ends early, or the answer has no Content-Length.
         """
         method = "POST" if request_bytes else "GET"
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\n"
@@ -110,20 +97,13 @@ class Connection:
         return data
 
     def close(self) -> None:
-        """Close the connection without waiting."""
         self._writer.close()
 
 
 async def serve(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, content: Content, begun: bytes = b""
 ) -> None:
-    """Answer the requests of a connection until its client closes it.
-
-    Parameters
-    ----------
-    begun : bytes
-        The bytes already read from the connection.
-    """
+    """Answer the requests of a connection until its client closes it. `begun` are the bytes already read from it."""
     data = begun
     while True:
         while b"\r\n\r\n" not in data:

@@ -67,11 +67,8 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the name index and value of each field in a header block. The block must be encoded by `literal`. For an
     indexed field, the value is empty.
 
-    Raises
-    ------
-    ConnectionError
-        If the block uses HPACK features that this function does not decode. In this case, another client encoded the
-        block.
+    Raises ConnectionError if the block uses HPACK features that this function does not decode. In this case, another
+        client encoded the block.
     """
     place = 0
 
@@ -99,13 +96,8 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncIterator[tuple[int, int, int, bytes]]:
-    """Yield all frames of a connection as (kind, flags, stream, payload), until the connection ends.
-
-    Parameters
-    ----------
-    begun : bytes
-        The bytes already read from the connection.
-    """
+    """Yield all frames of a connection as (kind, flags, stream, payload), until the connection ends. `begun` are the
+    bytes already read from it."""
     data = bytearray(begun)
     while True:
         while len(data) < 9 or len(data) < 9 + int.from_bytes(data[:3], "big"):
@@ -213,7 +205,6 @@ class Http2:
         return 0
 
     def close(self) -> None:
-        """Close the connection."""
         if self._opened is not None and self._opened.done() and self._opened.exception() is None:
             self._reading.cancel()
             self._writer.close()
@@ -299,13 +290,8 @@ class _Server:
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, content: Content, begun: bytes) -> None:
-    """Answer the requests of a connection until its client closes it. The connection's preface has already been read.
-
-    Parameters
-    ----------
-    begun : bytes
-        The bytes read after the preface.
-    """
+    """Answer the requests of a connection until its client closes it. The connection's preface has already been read,
+    and `begun` are the bytes read after it."""
     server = _Server(writer, content)
     server.waiting += frame(SETTINGS, 0, 0)
     sending = asyncio.create_task(server.send())

@@ -98,7 +98,6 @@ class Http3:
         return client
 
     def close(self) -> None:
-        """Close the connection without waiting."""
         if self._opened is not None and self._opened.done() and self._opened.exception() is None:
             self._opened.result().close()
 
@@ -130,6 +129,7 @@ async def run(port: int, content: Content) -> None:
     class Server(_Server):
         pass
 
+    # aioquic makes an object of the class for each connection, so the content is an attribute of a class of this call.
     Server.content = content
     await serve("0.0.0.0", port, configuration=settings, create_protocol=Server)
 

@@ -17,22 +17,13 @@ _DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 class Manifest:
     """The media described by a manifest.
 
-    Attributes
-    ----------
-    ids : tuple of str
-        The ids of the first set of video representations, in ascending order of bit rate.
-    ladder_bps : tuple of int
-        The bit rate of each representation in `ids`.
-    segment_ns : int
-        The playing time of a segment.
-    first : int
-        The number of the first segment.
-    count : int or None
-        The number of segments. None means a live stream.
-    start_ns : int or None
-        The start of a live stream, on the clock of measurements.
-    template : str
-        The path of a segment, relative to the manifest.
+    ids: The ids of the first set of video representations, in ascending order of bit rate.
+    ladder_bps: The bit rate of each representation in `ids`.
+    segment_ns: The playing time of a segment.
+    first: The number of the first segment.
+    count: The number of segments. None means a live stream.
+    start_ns: The start of a live stream, on the clock of measurements.
+    template: The path of a segment, relative to the manifest.
     """
 
     ids: tuple[str, ...]
@@ -44,18 +35,15 @@ class Manifest:
     template: str
 
     def path(self, place: int, number: int) -> str:
-        """Return the path of a segment, from its representation's index in the ladder and its number."""
+        """Return the path of segment `number`. `place` is the index of its representation in the ladder."""
         return "/" + self.template.replace("$RepresentationID$", self.ids[place]).replace("$Number$", str(number))
 
 
 def manifest_of(text: bytes) -> Manifest:
     """Parse the text of an MPD, and return its manifest.
 
-    Raises
-    ------
-    ValueError
-        If the text is not an MPD, or has no SegmentTemplate with a duration. Other naming schemes of segments are not
-        supported.
+    Raises ValueError if the text is not an MPD, or has no SegmentTemplate with a duration. Other naming schemes of
+        segments are not supported.
     """
     try:
         root = ET.fromstring(text)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 
 FILE = "measures.jsonl"
@@ -28,19 +27,10 @@ class Measures:
     def __enter__(self) -> Measures:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def write(self, kind: str, **values: int | str | None) -> None:
-        """Write one line.
-
-        Parameters
-        ----------
-        kind : str
-        **values
-            The columns of the table `measures`. Times are in ns, as from `now_ns`.
-        """
+        """Write one line. The values are columns of the table `measures`. Times are in ns, as from `now_ns`."""
         given = {key: value for key, value in values.items() if value is not None}
         self._file.write(json.dumps({"kind": kind, **given}) + "\n")

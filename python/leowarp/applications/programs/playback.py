@@ -21,7 +21,6 @@ class Playback:
         self.buffer_ns = 0
 
     def advance(self, now_ns: int) -> None:
-        """Advance playback to the time `now_ns`."""
         played_ns = now_ns - self._at_ns
         self._at_ns = now_ns
         if self._waiting is not None:

@@ -21,21 +21,13 @@ from .playback import Playback
 class Viewing:
     """The settings of a playback.
 
-    Attributes
-    ----------
-    rule : str
-        The rule that chooses bit rates, an argument of `abr.rule_of`.
-    target_s : float
-        The target of the buffer, in seconds of media. A segment is requested only when the buffer with this segment
-        does not exceed the target.
-    begin_s, resume_s : float or None
-        The first picture is shown when the buffer contains `begin_s` seconds of media. After a stall, playback resumes
-        when the buffer contains `resume_s` seconds. None means that one segment is enough.
-    latency_s : float
-        When playback of a live stream begins, the player is at least this far behind the live edge.
-    play_s : float or None
-        The time after the start at which the viewer leaves. None means that the viewer watches until the end of the
-        video.
+    rule: The rule that chooses bit rates, an argument of `abr.rule_of`.
+    target_s: The target of the buffer, in seconds of media. A segment is requested only when the buffer with this
+        segment does not exceed the target.
+    begin_s, resume_s: The first picture is shown when the buffer contains `begin_s` seconds of media. After a stall,
+        playback resumes when the buffer contains `resume_s` seconds. None means that one segment is enough.
+    latency_s: When playback of a live stream begins, the player is at least this far behind the live edge.
+    play_s: The time after the start at which the viewer leaves. None means that the viewer watches until the end.
     """
 
     rule: str
@@ -49,12 +41,8 @@ class Viewing:
 async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -> None:
     """Play a video over a connection from `opened`.
 
-    Raises
-    ------
-    ValueError
-        If the server has no video, if its manifest is not supported, or if a live video has no `play_s`.
-    OSError
-        If the connection cannot be opened, or breaks.
+    Raises ValueError if the server has no video, if its manifest is not supported, or if a live video has no `play_s`.
+    Raises OSError if the connection cannot be opened, or breaks.
     """
     start_ns = now_ns()
     way = opened()
@@ -91,7 +79,6 @@ class _Player:
         self._throughput = Throughput()
 
     async def watch(self) -> None:
-        """Play from the first segment to the end of the last one."""
         manifest = self._manifest
         number = manifest.first if manifest.start_ns is None else self._first_live(manifest.start_ns)
         last = None if manifest.count is None else manifest.first + manifest.count - 1

@@ -10,7 +10,6 @@ from .content import Content
 
 
 async def run(port: int, content: Content) -> None:
-    """Serve until the program is stopped."""
     await (await listen(port, content)).serve_forever()
 
 

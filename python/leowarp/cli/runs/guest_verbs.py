@@ -151,7 +151,7 @@ def module(
     with building(True) as built:
         # Only the kernel is built, because compiling a module needs neither the agent nor a boot.
         chosen = kernel_for(kernel or "default", on_message=built.message, on_progress=built.steps)
-        made = compiled(file, chosen, built.message)
+        made = compiled(file, chosen.program, built.message)
     if json_:
         print_json({"module": str(made), "source": str(file), "kernel": str(chosen.program)})
     else:

@@ -28,16 +28,14 @@ class Child:
     """A program in its own session. `launch.py` starts the program. The program dies with the leowarp process.
 
     command: The absolute path of the program, and its arguments.
-    directory: The working directory of the program.
     environment: The complete environment of the program.
     output: The file for everything that the program prints.
     descriptors: The descriptors of this process that the program gets in addition to the standard ones. The keys are
         the numbers in this process. The values are the numbers in the program.
-    returncode: The exit status of the program, or the negative number of the signal that ended it. The exit status is
-        set once the process is reaped.
-    rusage: The resources that the process used. The resources are set once the process is reaped. `ru_maxrss` is the
-        process's largest resident size in KiB, as counted by the host's kernel. If this size is below the launcher's 10
-        MiB, `ru_maxrss` is 10 MiB.
+    returncode: The exit status of the program, or the negative number of the signal that ended it. None until the
+        process is reaped.
+    rusage: The resources that the process used. None until the process is reaped. `ru_maxrss` is the process's largest
+        resident size in KiB, as counted by the host's kernel, and at least the launcher's 10 MiB.
     Raises HostError if the host does not allow the process to start.
     """
 
@@ -69,9 +67,8 @@ class Child:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
-                # Reading was interrupted, for instance by Ctrl-C. The new process may already be running. Its process
-                # id is therefore read even after an interruption. A new process sends its id before it does anything
-                # else.
+                # Reading was interrupted, for instance by Ctrl-C. The new process may already be running. Its id is
+                # therefore still read. A new process sends its id before it does anything else.
                 launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece
@@ -96,10 +93,7 @@ class Child:
         self.end()
 
     def has_ended(self, timeout_s: float) -> bool:
-        """Wait at most `timeout_s` for the end of the process, and return whether the process has ended.
-
-        timeout_s: The limit in real time. With 0, the function does not wait.
-        """
+        """Wait at most `timeout_s` of real time for the end of the process, and return whether it has ended."""
         assert self._ended is not None
         return bool(select.select([self._ended], [], [], timeout_s)[0])
 
@@ -133,9 +127,8 @@ class _Launcher:
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # The options -I and -S start Python without site-packages and without the user's settings. The options -I and
-        # -S also keep the launcher small. The launcher's size matters, because a guest's peak memory is at least as
-        # large.
+        # The options -I and -S start Python without site-packages and without the user's settings. They also keep the
+        # launcher small, because a guest's peak memory is at least as large.
         words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), str(os.getpid())]
         with theirs:
             process = subprocess.Popen(
@@ -152,8 +145,6 @@ class _Launcher:
         return self._finish.alive and self._owner_pid == os.getpid()
 
     def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        """Ask the launcher to start a guest. `descriptors` has the guest's output, the pipe for its process id, and
-        further descriptors for the guest."""
         # If the launcher has died, the caller gets no answer, but can still read the launcher's last output.
         with suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self._socket, [json.dumps(request).encode()], descriptors)
@@ -175,13 +166,10 @@ def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.sock
 def _launcher() -> _Launcher:
     """Return the launcher of this thread. Guests die when the thread that started their launcher ends (prctl(2)), so
     each thread has its own launcher."""
-    if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
-        _OF_THREAD.launcher = _Launcher()
-    return _OF_THREAD.launcher
+    launcher: _Launcher | None = getattr(_OF_THREAD, "launcher", None)
+    if launcher is None or not launcher.serves:
+        launcher = _OF_THREAD.launcher = _Launcher()
+    return launcher
 
 
-class _OfThread(threading.local):
-    launcher: _Launcher | None = None
-
-
-_OF_THREAD = _OfThread()
+_OF_THREAD = threading.local()

@@ -8,7 +8,7 @@ net/core/dev.c). Linux 6.17 changed the order of words in the first line of a WA
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from leowarp.guest.boot.places import SYMBOL, Place, caller_in, place_of, with_loaded
 
@@ -30,7 +30,7 @@ _COMPLAINT = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Complaint:
     """The complaints of one kind: messages whose texts differ only in numbers, or warnings of one source line.
 
@@ -38,9 +38,8 @@ class Complaint:
     at: The function that printed the WARNING. None means that the complaint is not a WARNING.
     text: The further text of a WARNING. The text may be empty.
     caller: The first function of a module in the call trace. None means that the trace names no module.
-    boot_ns: The time since boot when the kernel first printed a complaint of this kind.
-    count: The number of times that the kernel printed a complaint of this kind. Most kernel warnings are printed only
-        once per boot.
+    boot_ns, count: The time since boot of the first complaint of this kind, and the number of complaints. Most kernel
+        warnings are printed only once per boot.
     """
 
     headline: str
@@ -70,8 +69,7 @@ class Complaint:
 class Complaints:
     """Collects complaints from the console's lines.
 
-    loaded: The names of the user's modules. If a call trace names no module, the report lists all user modules that are
-        loaded.
+    loaded: The names of the user's modules, which a sentence lists if the call trace names no module.
     start_ns: The run's time 0 on the guest's clock. None means that the agent has not reported it yet.
     """
 
@@ -79,13 +77,11 @@ class Complaints:
         self._loaded = loaded
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
-        # `_key` is the key of the complaint whose lines are being read. `_is_next` is true if the next line is the
-        # first line after the complaint's headline.
-        self._key: str | None = None
+        # The complaint that is being read, and whether the next line is the first after its headline.
+        self._read: Complaint | None = None
         self._is_next = False
 
     def hear(self, line: str) -> None:
-        """Process one line of the console."""
         match = _LINE.match(line)
         if match is None:
             return
@@ -93,11 +89,10 @@ class Complaints:
         boot_ns = int(match["seconds"]) * 10**9 + int(match["fraction"]) * 1000
         if _COMPLAINT.match(text):
             self._begin(text, boot_ns)
-        elif self._key is not None:
-            self._go_on(text, boot_ns)
+        elif self._read is not None:
+            self._go_on(self._read, text, boot_ns)
 
     def sentences(self) -> list[str]:
-        """Return one sentence per kind of complaint, for the report."""
         found = list(self._found.values())
         told = [complaint.sentence(self._loaded, self.start_ns) for complaint in found[:MOST_SENTENCES]]
         if len(found) > MOST_SENTENCES:
@@ -115,24 +110,21 @@ class Complaints:
         if key in self._found:
             # Only one call trace is read per kind of complaint. Further messages of the same kind are only counted, so
             # a flood of warnings costs little.
-            self._found[key] = replace(self._found[key], count=self._found[key].count + 1)
-            self._key = None
+            self._found[key].count += 1
+            self._read = None
             return
-        self._found[key] = Complaint(text, at, "", None, boot_ns)
-        self._key, self._is_next = key, True
+        self._found[key] = self._read = Complaint(text, at, "", None, boot_ns)
+        self._is_next = True
 
-    def _go_on(self, text: str, boot_ns: int) -> None:
+    def _go_on(self, complaint: Complaint, text: str, boot_ns: int) -> None:
         """Process a line after the headline. The line may be the text of a WARNING, or a line of the call trace."""
-        key = self._key
-        assert key is not None
-        complaint = self._found[key]
         # Printing takes no virtual time, so all lines of a complaint have the same time.
         if boot_ns != complaint.boot_ns or text.startswith("---[ end trace"):
-            self._key = None
+            self._read = None
             return
         if self._is_next and complaint.at is not None and not text.startswith("Modules linked in:"):
-            complaint = replace(complaint, text=text[:_LONGEST_TEXT])
+            complaint.text = text[:_LONGEST_TEXT]
         self._is_next = False
-        if (caller := caller_in(text, complaint.at)) is not None:
-            complaint, self._key = replace(complaint, caller=caller), None
-        self._found[key] = complaint
+        complaint.caller = caller_in(text, complaint.at)
+        if complaint.caller is not None:
+            self._read = None

@@ -39,8 +39,7 @@ class Consoles:
     consoles. The object is a context manager, which closes the descriptors at its end.
 
     words: The console options for the kernel's command line.
-    descriptors: A dict. Its keys are this process's descriptors for the consoles. Its values are their numbers in the
-        kernel's process.
+    descriptors: A dict from this process's descriptors for the consoles to their numbers in the kernel's process.
     is_still: Whether virtual time pauses because the guest waits for the user's input.
     """
 
@@ -89,8 +88,7 @@ class Consoles:
         try:
             self._carry()
         except BaseException as error:
-            # The error is raised again in the code that watches the guest. The code that watches the guest then ends
-            # the guest.
+            # `check` raises the error again in the code that watches the guest, which then ends the guest.
             self._failed = error
 
     def _carry(self) -> None:
@@ -98,10 +96,8 @@ class Consoles:
 
 
 class Outputs(Consoles):
-    """The standard output and standard error of a program in the guest, connected to the outputs of this process.
-
-    out, err: The descriptors to write to.
-    """
+    """The standard output and standard error of a program in the guest, connected to the descriptors `out` and `err` of
+    this process."""
 
     def __init__(self, out: int, err: int) -> None:
         super().__init__()
@@ -122,11 +118,8 @@ class Outputs(Consoles):
 
 
 class Terminal(Consoles):
-    """The user's terminal. The terminal is in raw mode while the guest runs, because the guest's console does line
-    editing and echo.
-
-    keys, screen: The descriptors of the terminal.
-    """
+    """The user's terminal, by its descriptors `keys` and `screen`. The terminal is in raw mode while the guest runs,
+    because the guest's console does line editing and echo."""
 
     def __init__(self, keys: int, screen: int) -> None:
         super().__init__()
@@ -150,7 +143,6 @@ class Terminal(Consoles):
 
     @property
     def size(self) -> tuple[int, int]:
-        """The size of the terminal: rows and columns."""
         with suppress(OSError):
             found = os.get_terminal_size(self._screen)
             if found.lines and found.columns:
@@ -210,11 +202,10 @@ class Terminal(Consoles):
                 self._release()
 
     def _piece(self) -> bytes:
-        """Return the typed input. The input is empty if the terminal was closed."""
         try:
             return os.read(self._keys, _PIECE_BYTES)
         except OSError as error:
-            # read(2) on a terminal that was hung up fails with EIO.
+            # read(2) on a terminal that was hung up fails with EIO. A closed terminal counts as empty input.
             if error.errno != errno.EIO:
                 raise
             return b""
@@ -260,7 +251,6 @@ class Escape:
 
 
 def write_all(descriptor: int, piece: bytes) -> None:
-    """Write all of `piece`, with as many write calls as needed."""
     view = memoryview(piece)
     while view:
         view = view[os.write(descriptor, view) :]

@@ -31,8 +31,7 @@ _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm
 _KILLED = "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer"
 _LESS_MEMORY = "dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory"
 
-# A message quotes at most this number of lines, namely the last lines of the console. This number is enough for a
-# panic's reason and its context, and small enough for a terminal.
+# A message quotes at most this number of lines: enough for a panic's reason and its context, few enough for a terminal.
 LAST_WORDS = 12
 LONGEST_WORD = 200
 # Lines that do not help a user: the agent's lines for the host, and the registers, raw stack, code and call traces of a
@@ -140,7 +139,6 @@ class Words:
 
     console: The latest output of the guest. A message ends with the last lines of `console`.
     console_file: The file with the guest's complete output. None means that the file's directory will be removed.
-    work: The guest's directory.
     modules: The names of the user's modules in the guest's kernel.
     complaints: What the guest's kernel complained about earlier (module `complaints`), one sentence each.
     """
@@ -156,12 +154,11 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
     """Return the error that explains why a guest ended. If the guest ended well, return None.
 
     If the agent reported an error, this error is the explanation. Otherwise, the explanation comes from the console. If
-    the console gives no reason, the explanation comes from the exit status.
+    the console gives no reason, the explanation comes from the exit status. The error is a HostError if this machine is
+    the cause, otherwise a GuestError.
 
-    returncode: The exit status of the kernel program. A negative number is minus the number of the signal that ended
-        the program.
-    agent_error: The agent's own `{"error": ..., "hint": ...}`. None means that the agent reported no error.
-    Returns: HostError if this machine is the cause, otherwise GuestError. The caller raises it.
+    returncode: The exit status of the kernel program, as in `Child`.
+    agent_error: The agent's own `{"error": ..., "hint": ...}`.
     """
     if agent_error is not None:
         return with_disk(GuestError, f"the guest reports: {agent_error['error']}", agent_error.get("hint"), words)
@@ -193,8 +190,6 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
 
 
 def _of_panic(what: str, words: Words) -> tuple[str, str]:
-    """Return the message and hint for a panic. The message names the place in the code, the reason, and the last
-    output."""
     fault = fault_in(words.console, words.modules)
     where = f" {fault.described(words.modules)}" if fault else with_loaded(words.modules)
     meaning = next((f"{meaning}: " for pattern, meaning in _REASONS if re.search(pattern, what)), "")
@@ -210,12 +205,8 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
-    """Return the error that the arguments describe. If the disk is full, return an error about the full disk instead.
-
-    error: HostError or GuestError.
-    message, hint: The text of the error, and its remedy.
-    words: The last output of the guest, and its directory. The file system of `words.work` is checked for free space.
-    """
+    """Return the error that the arguments describe. If the file system of `words.work` is full, return a HostError that
+    says so instead."""
     if free_space_bytes(words.work) < MIB:
         return HostError(
             f"{message}; the file system of {words.work} is full",
@@ -226,10 +217,7 @@ def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: 
 
 def with_last_words(message: str, words: Words) -> str:
     """Return a text with four parts: the message, the kernel's first complaint, the guest's last lines, and the name of
-    the file with all lines.
-
-    Returns: A text of several lines if the guest printed lines that are meant for people.
-    """
+    the file with all lines."""
     # Only the kernel's first complaint is named, because it may have caused the later complaints.
     before = f"; before that, {words.complaints[0]}" if words.complaints else ""
     lines = last_words(words.console)
@@ -243,9 +231,7 @@ def with_last_words(message: str, words: Words) -> str:
 def last_words(console: str) -> list[str]:
     """Return the last lines of a console, as information for the user. There are at most `LAST_WORDS` lines. The
     agent's messages to the host and a panic's registers are left out. The first line that shows a cause is always
-    included.
-
-    Returns: The lines, cut at `LONGEST_WORD` characters.
+    included. Lines are cut at `LONGEST_WORD` characters.
 
     >>> last_words("Kernel panic - not syncing: x")
     ['Kernel panic - not syncing: x']

@@ -6,7 +6,6 @@ and the names of its files are constants. The guest's directory is always named 
 not accept a relative name.
 """
 
-import functools
 import json
 import shutil
 import time
@@ -26,7 +25,6 @@ from leowarp.guest.boot.standstill import (
     Sample,
     Standstill,
     make_kernel_tell,
-    message_and_hint,
     message_and_hint_of_kernel,
 )
 from leowarp.guest.boot.watch import (
@@ -37,10 +35,10 @@ from leowarp.guest.boot.watch import (
     Usage,
     members_of_session,
 )
-from leowarp.guest.building.image import GuestImage
-from leowarp.guest.building.initramfs import initramfs
+from leowarp.guest.building.image import GuestImage, initramfs
 from leowarp.guest.machine import host
 from leowarp.guest.machine.processor import Processor
+from leowarp.guest.machine.system_calls import polling
 from leowarp.guest.setup.input import MODULES
 
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. With a constant wall clock at boot, results do not depend
@@ -60,7 +58,7 @@ class GuestProgress:
     """The progress of a guest.
 
     virtual_ns: The virtual time since the run's start. None means that the network is being built.
-    cpu_s, wall_s: The processor time and the real time since boot, in s.
+    cpu_s, wall_s: The processor time and the real time since boot.
     """
 
     virtual_ns: int | None
@@ -74,10 +72,9 @@ class GuestResult:
 
     out_dir: The directory of the record files (design/interfaces.md, section 5).
     end: The content of the guest's `end.json`.
-    cpu_s, wall_s: The processor time of the kernel program and the guest's processes, and the real time from launch to
-        end. Both are in s.
-    peak_memory_bytes: The largest resident size of the kernel program. This size includes the memory of the guest's
-        programs.
+    cpu_s: The processor time of the kernel program and the guest's processes.
+    wall_s: The real time from launch to end.
+    peak_memory_bytes: The largest resident size of the kernel program, with the memory of the guest's programs.
     kernel_warnings: The complaints of the guest's kernel, one sentence each (module `complaints`).
     """
 
@@ -94,7 +91,7 @@ class GuestResult:
 
 
 def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
-    """Check all requirements of a run in `directory` on this machine, and return the results."""
+    """Check all requirements of a run in `directory` on this machine."""
     _, place = host.memory_directory(memory_bytes, [directory])
     return [
         host.program(image.kernel, "the guest kernel"),
@@ -122,12 +119,10 @@ def drive(
 ) -> GuestResult:
     """Boot `image` with the input in `directory`/in, and wait until the guest ends.
 
-    image: The kernel and the agent.
     directory: A directory that contains `in/` with `setup.json` and `events.bin`. The guest sees only this directory of
         the host, and writes to its subdirectory `out/`.
     console: The file for everything that the guest prints.
     duration_ns, seed, memory_bytes: The values of the plan.
-    patience: The limits of time after which the guest counts as stuck.
     consoles: An object that connects all the guest's consoles except the first to this machine. By default, these
         consoles are unconnected.
     on_warning: A function that is called at the end, once for each of the result's `kernel_warnings`. It is also called
@@ -135,48 +130,35 @@ def drive(
     Raises HostError if the machine does not meet a requirement. One message names all failed requirements.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
     """
-    directory = prepared(image, directory, memory_bytes)
-    watched = Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience(), consoles)
+    directory = _prepared(image, directory, memory_bytes)
+    watched = _Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience(), consoles)
     try:
-        spent = watched.run(seed, memory_bytes)
-        end = watched.ending(spent)
+        result = watched.run(seed, memory_bytes)
     except KeyboardInterrupt:
         watched.tell(on_warning)
         raise
     watched.tell(on_warning)
-    return watched.result(directory / "out", end, spent)
+    return result
 
 
-def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
-    """Prepare `directory` for the guest, and return it. The preparation checks all requirements, empties `out/` and
-    writes the initramfs.
-
-    Raises HostError if the machine does not meet a requirement. One message names all failed requirements.
-    """
+def _prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
+    """Check all requirements, empty `out/`, write the initramfs, and return the resolved directory."""
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
-    # Records of an earlier guest are removed. If the new guest wrote no records, the old ones would be mistaken for its
-    # records.
+    # If the new guest wrote no records, those of an earlier guest would be mistaken for its records.
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
-    (directory / "init.cpio").write_bytes(_initramfs(image.agent, image.agent.stat().st_mtime_ns))
+    (directory / "init.cpio").write_bytes(initramfs(image.agent, image.agent.stat().st_mtime_ns))
     return directory
-
-
-@functools.lru_cache(maxsize=1)
-def _initramfs(agent: Path, changed_ns: int) -> bytes:
-    """Return the initramfs archive that contains `agent`. The archive is cached for all runs of a process. The file's
-    modification time `changed_ns` is part of the cache key."""
-    return initramfs(agent)
 
 
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
     """Return the guest's kernel command line, which is the same on every machine for the same plan.
 
-    `modules`: Whether modules of the user are loaded. With modules, the kernel prints function names for a fault.
-    `consoles`: The kernel options for the consoles that are connected.
+    modules: Whether modules of the user are loaded. With modules, the kernel prints function names for a fault.
+    consoles: The kernel options for the consoles that are connected.
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
@@ -200,76 +182,51 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
     ]
 
 
-@dataclass(frozen=True)
-class Spent:
-    """How a guest ended, and which resources it used.
-
-    returncode: The exit status of the kernel program. A negative number means the signal that ended the kernel program.
-    peak_memory_bytes: The largest resident size of the kernel program.
-    """
-
-    returncode: int
-    cpu_s: float
-    wall_s: float
-    peak_memory_bytes: int
-
-
-class Watched:
+@dataclass
+class _Watched:
     """Watches one guest from boot to end.
 
-    `virtual_ns` is the last time that the guest's agent reported, in ns. `error` is the agent's first error.
+    consoles: None means that all consoles except the first are unconnected.
+    virtual_ns: The last time that the guest's agent reported.
+    error: The agent's first error.
     """
 
-    def __init__(
-        self,
-        image: GuestImage,
-        work: Path,
-        console_file: Path,
-        duration_ns: int,
-        on_progress: Callable[[GuestProgress], None],
-        patience: Patience,
-        consoles: Consoles | None = None,
-    ) -> None:
-        # If the caller passes its own consoles, the caller removes the guest's directory at the end. Messages must then
-        # not name files in this directory.
-        self._is_kept = consoles is None
-        self._consoles = consoles or Consoles()
-        self._image = image
-        self._work = work
-        self._console_file = console_file
-        self._duration_ns = duration_ns
-        self._on_progress = on_progress
-        self._patience = patience
-        self._console_text = ""
-        # Names of the user's modules.
-        self._modules = sorted(file.stem for file in (work / "in" / MODULES).glob("*.ko"))
+    image: GuestImage
+    work: Path
+    console_file: Path
+    duration_ns: int
+    on_progress: Callable[[GuestProgress], None]
+    patience: Patience
+    consoles: Consoles | None
+    virtual_ns: int | None = None
+    error: dict | None = None
+
+    def __post_init__(self) -> None:
+        self._consoles = self.consoles or Consoles()
+        self._modules = sorted(file.stem for file in (self.work / "in" / MODULES).glob("*.ko"))
         self._complaints = Complaints(self._modules)
-        self.virtual_ns: int | None = None
-        self.error: dict | None = None
 
-    def run(self, seed: int, memory_bytes: int) -> Spent:
-        """Boot the guest and wait until it ends. It may succeed or fail.
-
-        Raises GuestError if leowarp ended the guest, because the guest made no progress or printed too much.
-        """
+    def run(self, seed: int, memory_bytes: int) -> GuestResult:
         began = time.monotonic()
-        with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
+        with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self.console_file)) as console:
             self._consoles.attach()
             usage = self._wait(child, console, began)
             left_s = usage.left_s()
             rusage = child.reap()
             self._hear(console)
-            self._console_text = console.text()
+            words = self._words(console.text())
         self._consoles.check()
         assert child.returncode is not None
         # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. The
         # kernel program did not wait for some processes. Their processor time, as of their last sample, is added
         # (`left_s`).
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
-        return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
+        wall_s, peak_memory_bytes = time.monotonic() - began, rusage.ru_maxrss * 1024
+        end = self._ending(child.returncode, words)
+        return GuestResult(self.work / "out", end, cpu_s, wall_s, peak_memory_bytes, tuple(words.complaints))
 
     def _boot(self, seed: int, memory_bytes: int) -> Child:
-        directory, _ = host.memory_directory(memory_bytes, [self._work])
+        directory, _ = host.memory_directory(memory_bytes, [self.work])
         environment = {
             # The kernel makes a directory ~/.uml/ for its own files, and aborts if it cannot. HOME is a directory of
             # the run, so that the files in ~/.uml/ do not remain elsewhere.
@@ -283,14 +240,14 @@ class Watched:
         }
         words = command_line(memory_bytes, bool(self._modules), self._consoles.words)
         descriptors = self._consoles.descriptors
-        return Child([str(self._image.kernel), *words], self._work, environment, self._console_file, descriptors)
+        return Child([str(self.image.kernel), *words], self.work, environment, self.console_file, descriptors)
 
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
-        stuck, usage = Standstill(self._patience), Usage(child.pid)
-        memory = GuestMemory(child.pid, self._image.symbols)
+        stuck, usage = Standstill(self.patience), Usage(child.pid)
+        memory = GuestMemory(child.pid, self.image.symbols)
         # Printing takes no virtual time, so a flood of messages could fill the disk while the virtual clock does not
         # advance.
-        limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
+        limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self.duration_ns // 10**9
         with closing(Processor()) as processor:
             # The processor is set before the kernel starts a process of the guest, because children inherit their
             # parent's allowed processors.
@@ -305,11 +262,11 @@ class Watched:
                 if self._consoles.is_still:
                     # While the guest waits for its user, the limits of `patience` do not apply, because a user may take
                     # any time.
-                    stuck = Standstill(self._patience)
+                    stuck = Standstill(self.patience)
                     continue
                 if processor.starved(now, cpu_s):
                     processor.keep(members_of_session(child.pid))
-                self._on_progress(GuestProgress(self.virtual_ns, cpu_s, now - began))
+                self.on_progress(GuestProgress(self.virtual_ns, cpu_s, now - began))
                 if console.size_bytes > limit_bytes:
                     message = f"the guest printed more than {limit_bytes >> 20} MiB"
                     raise GuestError(diagnose.with_last_words(message, self._words(console.text())))
@@ -324,7 +281,9 @@ class Watched:
         # The console is read first, because `make_kernel_tell` causes a panic. The panic is not the cause of the
         # standstill.
         words = self._words(console.text())
-        message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
+        culprit = f"; the program on its processor: {program}" if (program := memory.running_program()) else ""
+        made, hint = polling(stuck.calls, memory.calls())
+        message = f"the guest stands still: {why}{culprit}{made}"
         is_in_kernel = stuck.is_in_kernel
         if is_in_kernel or (is_in_kernel is None and self._modules):
             make_kernel_tell(child, bool(self._modules))
@@ -348,48 +307,27 @@ class Watched:
 
     def _words(self, console: str) -> diagnose.Words:
         complaints = self._complaints.sentences()
-        kept = self._console_file if self._is_kept else None
-        return diagnose.Words(console, kept, self._work, self._modules, complaints)
+        # If the caller passes its own consoles, the caller removes the guest's directory at the end. Messages must then
+        # not name files in this directory.
+        kept = self.console_file if self.consoles is None else None
+        return diagnose.Words(console, kept, self.work, self._modules, complaints)
 
     def tell(self, on_warning: Callable[[str], None]) -> None:
-        """Call `on_warning` with each complaint of the guest's kernel."""
         for sentence in self._complaints.sentences():
             on_warning(sentence)
 
-    def result(self, out: Path, end: dict, spent: Spent) -> GuestResult:
-        """Return the result of the run whose records are in `out`."""
-        complaints = tuple(self._complaints.sentences())
-        return GuestResult(out, end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes, complaints)
-
-    def ending(self, spent: Spent) -> dict:
-        """Return the content of the guest's `end.json` as a dict.
-
-        Raises LeowarpError if the guest did not end well. If the agent reported an error, this error is raised.
-        Otherwise, the error explains the console output and the exit status. If neither the console nor the exit status
-        shows an error, the message gives the virtual time that the guest reached.
-        """
-        words = self._words(self._console_text)
-        error = diagnose.failure(spent.returncode, self.error, words)
-        if error is not None:
+    def _ending(self, returncode: int, words: diagnose.Words) -> dict:
+        """Return the content of the guest's `end.json`, or raise the error that explains why there is none."""
+        if error := diagnose.failure(returncode, self.error, words):
             raise error
         try:
-            return end_of(self._work / "out")
+            end = json.loads((self.work / "out" / "end.json").read_text())
         except FileNotFoundError as missing:
             reached = "before its start" if self.virtual_ns is None else f"after {self.virtual_ns / 1e9:g} s"
-            message = f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json"
+            message = f"the guest ended {reached} of {self.duration_ns / 1e9:g} s without out/end.json"
             raise diagnose.with_disk(GuestError, message, None, words) from missing
-
-
-def end_of(out: Path) -> dict:
-    """Return the content of the `end.json` in a run's output.
-
-    Raises FileNotFoundError if the guest ended without writing `end.json`.
-    Raises GuestError if the file is not JSON, or does not say that the run ended without an error.
-    """
-    try:
-        end = json.loads((out / "end.json").read_text())
-    except ValueError as broken:
-        raise GuestError(f"{out.name}/end.json of the guest is not JSON: {broken}") from broken
-    if end.get("ok") is not True:
-        raise GuestError(f"the guest's end.json does not say ok: {json.dumps(end)[:2000]}")
-    return end
+        except ValueError as broken:
+            raise GuestError(f"out/end.json of the guest is not JSON: {broken}") from broken
+        if end.get("ok") is not True:
+            raise GuestError(f"the guest's end.json does not say ok: {json.dumps(end)[:2000]}")
+        return end

@@ -41,8 +41,7 @@ class Fault:
 
     at: The function, file and line, or address, as used in a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
     module: The module that contains `at`. None means the kernel itself.
-    caller: The first function in the call trace that belongs to a module and is not `at`. None means that the trace has
-        none.
+    caller: The first function in the call trace that belongs to a module and is not `at`.
     """
 
     at: str
@@ -73,7 +72,6 @@ def with_loaded(modules: Sequence[str]) -> str:
 
 
 def place_of(match: re.Match[str]) -> Place:
-    """Return the function and module that a match of `SYMBOL` contains."""
     return Place(match["function"], match["module"])
 
 
@@ -85,12 +83,11 @@ def caller_in(text: str, at: Place | None = None) -> Place | None:
 
 
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
-    """Return the place in the kernel's code at which the kernel printed its registers or executed BUG().
+    """Return the place in the kernel's code at which the kernel printed its registers or executed BUG(), or None.
 
     console: The kernel's output. If it shows several faults, only the first one is used, because it may have caused the
         later ones.
     modules: The names of the user's modules, one C file each.
-    Returns: The fault, or None if the kernel printed neither registers nor a BUG.
     """
     if bug := _BUG.search(console):
         module = next((name for name in modules if bug["file"] == f"{name}.c"), None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from leowarp.guest.boot.child import Child
 from leowarp.guest.boot.places import Fault, with_loaded
 from leowarp.guest.machine.own_time import OwnTime
-from leowarp.guest.machine.system_calls import Calls, polling
+from leowarp.guest.machine.system_calls import Calls
 
 LOOKS = 500
 """The maximum number of times that the instruction pointer of a stuck kernel is sampled. Sampling stops when a sampled
@@ -51,7 +51,7 @@ class Sample:
     kernel_cpu_s: The processor time of the kernel program alone.
     clock_ns: The virtual time since boot. None means unknown.
     heard_ns: The virtual time in the agent's latest message.
-    calls: The number of system calls of the guest's programs. None means unknown.
+    calls: The system calls of the guest's programs. None means unknown.
     """
 
     asleep_s: float
@@ -129,9 +129,8 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
     arch/um/kernel/trap.c). Sometimes, the kernel is writing page tables or copying from a process. The kernel then
     treats the signal as a result of this work, and continues.
 
-    child: A child of this process.
     has_modules: Whether the kernel has modules. If it has modules, the function waits until an instruction of a module
-        runs. The reason is that a loop of a module may spend most of its time in functions that it calls.
+        runs, because a loop of a module may spend most of its time in functions that it calls.
     """
     for _ in range(SIGNALS):
         if child.has_ended(0) or (has_modules and not _stopped_in_module(child.pid)):
@@ -145,8 +144,7 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
 
 
 def _stopped_in_module(pid: int) -> bool:
-    """Stop the kernel by SIGSTOP. If possible, it is then at an instruction of a module. Return False if the kernel has
-    ended."""
+    """Stop the kernel, if possible at an instruction of a module. Return False if the kernel has ended."""
     for look in range(LOOKS):
         os.kill(pid, signal.SIGSTOP)
         # With WNOWAIT, `Child.reap` can still wait for a process that has ended.
@@ -161,8 +159,6 @@ def _stopped_in_module(pid: int) -> bool:
 
 
 def _is_in_module(pid: int) -> bool:
-    """Return whether a stopped kernel was executing code of a module. Code of the kernel program itself does not
-    count."""
     with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
         # In proc(5), the first field is the system call's number (-1 outside a system call); the last two are stack
         # pointer and program counter.
@@ -177,22 +173,10 @@ def _is_in_module(pid: int) -> bool:
     return False
 
 
-def message_and_hint(why: str, program: str | None, then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Return the message and the hint for a guest in which a program stops virtual time.
-
-    program: The name of the program that runs on the guest's processor.
-    then, now: The system calls up to the last advance of virtual time, and the system calls up to the present.
-    """
-    made, hint = polling(then, now)
-    culprit = f"; the program on its processor: {program}" if program else ""
-    return f"the guest stands still: {why}{culprit}{made}", hint
-
-
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
     """Return the message and the hint for a guest whose kernel is in an endless loop.
 
     fault: The position of the kernel. None means that the kernel did not print its position.
-    modules: The names of the user's modules in the kernel.
     """
     where = f"is {fault.described(modules)}" if fault else f"computes{with_loaded(modules)}"
     message = f"the guest stands still: {why}; its kernel {where}"

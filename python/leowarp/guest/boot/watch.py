@@ -5,11 +5,12 @@ import json
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from leowarp.guest.machine import system_calls
-from leowarp.guest.machine.own_time import OwnTime, look_at
+from leowarp.guest.machine.own_time import OwnTime, look_at, stat_fields
 
 CONSOLE_KEPT_BYTES = 64 * 1024
 # A guest prints about 30 bytes per virtual second, and some lines at its end. A guest that prints more than
@@ -30,11 +31,9 @@ class GuestMemory:
     def __init__(self, pid: int, symbols: dict[str, int]) -> None:
         self._path = f"/proc/{pid}/mem"
         self._symbols = symbols
-        self._comm_offset: int | None = None
 
     def clock_ns(self) -> int | None:
-        """Return the virtual time since boot in ns. The result is None if the time cannot be read (no symbol, or the
-        guest has ended)."""
+        """Return the virtual time since boot, or None if it cannot be read (no symbol, or the guest has ended)."""
         # The variable `time_travel_time` is static in arch/um/kernel/time.c. The variable is the virtual clock itself,
         # so it can be read even if the guest reports nothing.
         return self._word("time_travel_time")
@@ -45,10 +44,12 @@ class GuestMemory:
         # The array has one entry, because the guest has one processor. The only member of the array's entry is the
         # running task (struct cpu_task, arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
-        offset = self._offset_of_name()
-        if not task or offset is None:
+        if not task or "init_task" not in self._symbols:
             return None
-        name = self._read(task + offset, _COMM_BYTES)
+        # The layout of task_struct depends on the configuration. The first task is called "swapper"; the position of
+        # this word in `init_task` is the offset of a task's name.
+        offset = (self._read(self._symbols["init_task"], 8192) or b"").find(b"swapper\0")
+        name = self._read(task + offset, _COMM_BYTES) if offset >= 0 else None
         return name.split(b"\0")[0].decode("ascii", "replace") if name else None
 
     def calls(self) -> system_calls.Calls | None:
@@ -58,24 +59,13 @@ class GuestMemory:
         raw = self._read(self._symbols[system_calls.SYMBOL], system_calls.SIZE_BYTES)
         return system_calls.calls_in(raw) if raw and len(raw) == system_calls.SIZE_BYTES else None
 
-    def _offset_of_name(self) -> int | None:
-        # The layout of task_struct depends on the configuration. The first task is called "swapper"; the position of
-        # this word in `init_task` is the offset of a task's name.
-        if self._comm_offset is None and "init_task" in self._symbols:
-            task = self._read(self._symbols["init_task"], 8192) or b""
-            place = task.find(b"swapper\0")
-            self._comm_offset = place if place >= 0 else None
-        return self._comm_offset
-
     def _word(self, symbol: str) -> int | None:
-        """Return the value of a 64-bit variable of the guest kernel, or None if it cannot be read."""
         if symbol not in self._symbols:
             return None
         raw = self._read(self._symbols[symbol], 8)
         return struct.unpack("<Q", raw)[0] if raw else None
 
     def _read(self, address: int, size_bytes: int) -> bytes | None:
-        """Return bytes of the guest kernel's memory. The result is None if the bytes cannot be read."""
         try:
             # The file is unbuffered: a buffer would read 8 kB from the address on, and some of it may not be mapped.
             with open(self._path, "rb", buffering=0) as memory:
@@ -90,13 +80,12 @@ class Usage:
     """The processor time of the guest and of its processes, from /proc. It also contains the time during which the
     guest and all its processes slept.
 
-    A guest's processes are children of the kernel program. The kernel program can wait only for children that end
-    before it does. If a child ends after the kernel program, `wait4` on the kernel program does not count the child's
-    time.
+    A guest's processes are children of the kernel program. If a child ends after the kernel program, `wait4` on the
+    kernel program does not count the child's time.
 
     main_s, reaped_s: The processor time of the kernel program, and that of its ended child processes for which it
-        waited. Both times are from the last sample.
-    children_s: The processor time of each other process. The key is the process id.
+        waited, at the last sample.
+    children_s: The processor time of each other process, by process id.
     """
 
     pid: int
@@ -139,13 +128,11 @@ class Usage:
 
     @property
     def asleep_s(self) -> float:
-        """The time in s in which, according to the samples, no process ran or was ready to run (`OwnTime`)."""
+        """The time asleep at the last sample, in s (`OwnTime`)."""
         return self._own.asleep_s
 
 
 def _children(pid: int) -> list[int]:
-    """Return the ids of the processes that are children of the main thread of process `pid`. The list is empty if the
-    process has ended."""
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
@@ -155,15 +142,11 @@ def _children(pid: int) -> list[int]:
 def members_of_session(session: int) -> list[int]:
     """Return the processes of a session that are still alive (without zombies)."""
     members = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                # Fields 3 to 6 of proc(5) are state, parent, process group and session. Field 2, the name, may contain
-                # any character, so the line is split after its closing bracket.
-                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if int(fields[3]) == session and fields[0] not in "ZX":
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            # Fields 3 to 6 of proc(5) are state, parent, process group and session.
+            state, _, _, its_session, *_ = stat_fields(f"/proc/{entry}/stat")
+            if int(its_session) == session and state not in "ZX":
                 members.append(int(entry))
     return members
 
@@ -201,7 +184,6 @@ class Console:
         return self.tail.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Close the console's file."""
         self._file.close()
 
 

@@ -34,11 +34,7 @@ DEBIAN_PACKAGES = ["rustc-web", "cargo-web"]
 
 @dataclass(frozen=True)
 class Agent:
-    """A built agent and its origin.
-
-    program: A static program, the guest's `/init`.
-    facts: The origin of the agent: sha256 of the sources, the compiler's version, sha256 of the program.
-    """
+    """A built agent: a static program, the guest's `/init`, and its origin for the manifest."""
 
     program: Path
     facts: dict
@@ -67,7 +63,7 @@ def agent(
     try:
         compiler = _compiler()
     except HostError as error:
-        entry = built_earlier(KIND, "agent.json", recipe_sha256)
+        entry = built_earlier(KIND, recipe_sha256)
         if entry is None:
             raise
         on_message(f"{error.message}: using the agent built earlier, {entry}")
@@ -91,15 +87,12 @@ def agent(
 
 
 _USED: dict[tuple[Path, str], Agent] = {}
-"""A dict from cache directory and recipe sha256 to an agent that this process has used. Later runs of the process take
-the agent from this dictionary, and do not ask for the compiler's version."""
+"""A dict from cache directory and recipe sha256 to an agent that this process has used. Later runs of the process do
+not ask for the compiler's version."""
 
 
 def _packaged() -> Agent:
-    """Return the agent from a wheel, after a check of its checksums.
-
-    Raises HostError if the wheel has no agent, or if one of its files has changed since the wheel was made.
-    """
+    """Return the agent from a wheel. Raises HostError if it has none, or if a file has changed since it was made."""
     program = recipe.packaged("leowarp-agent")
     if program is None:
         raise HostError(
@@ -119,10 +112,7 @@ def _read_entry(entry: Path) -> Agent:
 
 
 def _compiler() -> str:
-    """Return the version of rustc, which is part of the agent's cache key.
-
-    Raises HostError if cargo or rustc is missing or does not answer. The hint has the command that installs them.
-    """
+    """Return the version of rustc. Raises HostError if cargo or rustc is missing or does not answer."""
     hint = f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs"
     if shutil.which("cargo") is None or shutil.which("rustc") is None:
         raise HostError("building the agent: cargo and rustc are not on the PATH", hint=hint)
@@ -134,11 +124,7 @@ def _compiler() -> str:
 
 
 def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
-    """Run cargo and return the path of the built program, which is in cargo's directory of object files.
-
-    Raises HostError if cargo fails. The message has cargo's first errors and the name of the file with its complete
-    output.
-    """
+    """Run cargo and return the path of the built program, which is in cargo's directory of object files."""
     target = cache_folder("cargo-target")
     # Panic messages in the program contain source paths. Without a mapping of source paths to fixed prefixes, the
     # program's bytes would depend on the directories of the sources.

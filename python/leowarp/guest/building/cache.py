@@ -54,10 +54,7 @@ def demand_own_cache(place: Path) -> None:
 
 
 def cache_folder(kind: str) -> Path:
-    """Return the directory for all entries of one kind. The directory may not exist yet.
-
-    Raises HostError for the same reasons as `cache_root`.
-    """
+    """Return the directory for all entries of one kind, which may not exist yet. Raises HostError as `cache_root`."""
     folder = cache_place() / kind
     demand_own_cache(folder)
     return folder
@@ -110,8 +107,7 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     """Return the key of named parts: 16 hexadecimal digits of a sha256 over names and contents. If a part is a Path,
     the content of the file at this path is hashed.
 
-    parts: iterable of (str, str, bytes or Path). The parts must be in the same order on every machine, because the
-        order affects the key.
+    parts: The parts must be in the same order on every machine, because the order affects the key.
 
     >>> content_key([("a", "x")])
     '87898619c5d0f3bf'
@@ -125,12 +121,11 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     return total.hexdigest()[:16]
 
 
-def faults(entry: Path) -> list[str]:
-    """Return the files of a cache entry that are missing or have changed since the entry was built. The list is empty
-    if the entry is sound."""
+def faults(entry: Path, present: Iterable[str] = ()) -> list[str]:
+    """Return the files of a cache entry that are missing or have changed since the entry was built, and those of
+    `present` that the entry's list does not name. The list is empty if the entry is sound."""
     try:
-        # The list of files is missing or unreadable: the build never completed, or the entry was damaged. The entry is
-        # rebuilt if the build never completed, and also if the entry was damaged.
+        # The list of files is missing or unreadable if the build never completed, or the entry was damaged.
         recorded = _recorded(entry / CHECKSUMS)
     except (OSError, ValueError, RecursionError) as error:
         return [f"{CHECKSUMS}: {error}"]
@@ -141,15 +136,12 @@ def faults(entry: Path) -> list[str]:
                 faulty.append(f"{name}: its sha256 is not the recorded {sha256[:12]}...")
         except OSError as error:
             faulty.append(f"{name}: {error.strerror}")
-    return faulty
+    return faulty + [f"{name}: {CHECKSUMS} does not list it" for name in present if name not in {CHECKSUMS, *recorded}]
 
 
 def _recorded(path: Path) -> dict[str, str]:
-    """Return the name and recorded sha256 of each file of an entry.
-
-    Raises OSError, ValueError, RecursionError if the list cannot be read, or does not have the form that `_seal`
-    writes.
-    """
+    """Return the name and recorded sha256 of each file of an entry. Raises OSError, ValueError or RecursionError if the
+    list cannot be read, or does not have the form that `_seal` writes."""
     recorded = json.loads(plainfiles.read(path, MOST_FACTS_BYTES))
     if not isinstance(recorded, dict) or not recorded:
         raise ValueError("it lists no files")
@@ -160,21 +152,17 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """Return the problems that `faults` finds in a cache entry, and the files that the entry's list does not name.
+    """Return the problems that `faults` finds in a cache entry with all its files.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """
     demand_own_cache(entry)
-    unlisted = []
+    present = []
     for file in sorted(entry.iterdir()):
         demand_own_cache(file)
         if stat.S_ISREG(file.stat().st_mode):
-            unlisted.append(file.name)
-    faulty = faults(entry)
-    if faulty and faulty[0].startswith(f"{CHECKSUMS}: "):
-        return faulty
-    recorded = _recorded(entry / CHECKSUMS)
-    return faulty + [f"{name}: {CHECKSUMS} does not list it" for name in unlisted if name not in {CHECKSUMS, *recorded}]
+            present.append(file.name)
+    return faults(entry, present)
 
 
 def read_facts(path: Path) -> dict[str, Any]:
@@ -186,17 +174,16 @@ def read_facts(path: Path) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
+def built_earlier(kind: str, recipe_sha256: str) -> Path | None:
     """Return an undamaged entry that was built from this recipe, with any version of the compiler. Return None if there
     is no such entry. If several entries match, the last by name is returned.
 
-    kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
     recipe_sha256: The value of `recipe.recipe_sha256`. It is a hash of leowarp's own inputs, but not of the kernel
         source or the compiler.
     """
     # An entry of any compiler is accepted, because this function is used on machines without a compiler. The recipe,
     # not the compiler's version, determines the guest's behaviour.
-    for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
+    for facts in sorted((cache_root() / kind).glob(f"*/{kind}.json"), reverse=True):
         if read_facts(facts).get("recipe_sha256") == recipe_sha256 and not entry_faults(facts.parent):
             return facts.parent
     return None
@@ -214,7 +201,6 @@ def entry_or_build(
 
     If two processes need the same entry, one builds it and the other waits.
 
-    kind, key: Folder and name below the cache's root.
     build: A function that fills the empty directory passed to it. The entry is locked while `build` runs.
     on_message: A function that is called with a line of text if this process waits for another process, or finds a
         damaged entry.
@@ -293,8 +279,7 @@ def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator
     path: The lock file. A missing file is created. The file is never removed. If the file were removed, two processes
         could each lock a different file with the same name.
     kind: The object that is being built, for the message.
-    Raises HostError if the file is not a plain file, for instance a symbolic link. The content of the file is never
-    changed.
+    Raises HostError if the file is not a plain file, for instance a symbolic link.
     """
     # The host's kernel releases a flock when the process ends, so a killed build leaves no lock.
     try:

@@ -215,7 +215,7 @@ def test_facts_of_an_entry_that_are_none_are_of_no_recipe(tmp_path, monkeypatch,
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path))
     (tmp_path / "kernel" / "key").mkdir(parents=True)
     (tmp_path / "kernel" / "key" / "kernel.json").write_text(text)
-    assert built_earlier("kernel", "kernel.json", "0" * 64) is None
+    assert built_earlier("kernel", "0" * 64) is None
 
 
 @pytest.mark.parametrize("name", ["my cache", "a:b", "it's", "a$b", "50%", "a#b", "a,b"])

@@ -27,7 +27,6 @@ CURVE = (
 UNPACK_S, COMPILE_S, PACK_S = 22.0, 480.0, 5.0
 # Pattern of a line that kbuild prints for one step; in each step, kbuild makes one file.
 STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
-_PACK = "leowarp: pack"
 
 OnProgress = Callable[[BuildProgress], None]
 
@@ -35,9 +34,7 @@ OnProgress = Callable[[BuildProgress], None]
 class Course:
     """Reports the progress of a build to `on_progress`.
 
-    on_progress: A function that is called with a `BuildProgress` for each step, and a few times per second while the
-        source is unpacked.
-    clock: A function that returns seconds, by default the machine's monotonic clock.
+    on_progress: A function that is called for each step, and a few times per second while the source is unpacked.
     """
 
     def __init__(self, on_progress: OnProgress, clock: Callable[[], float] = time.monotonic) -> None:
@@ -52,20 +49,13 @@ class Course:
         self._ends = {"unpack": UNPACK_S / whole_s, "compile": (UNPACK_S + compile_s) / whole_s, "pack": 1.0}
 
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
-        """Record how much of the source is unpacked.
-
-        done_bytes, whole_bytes: The number of bytes that were read so far from the compressed tarball, and the
-            tarball's size.
-        """
+        """Record how many of the compressed tarball's bytes were read so far."""
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
 
     def printed(self, line: str) -> None:
-        """Process a line of the build's output.
-
-        line: A line from kbuild (a step) or from guest/build.sh ("leowarp: pack"). Other lines are ignored.
-        """
-        if line.startswith(_PACK):
+        """Process a line from kbuild (a step) or from guest/build.sh ("leowarp: pack"). Other lines are ignored."""
+        if line.startswith("leowarp: pack"):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
         elif STEP.match(line):
             self._steps += 1
@@ -75,11 +65,10 @@ class Course:
             self._tell("compile", self._steps, max(self._steps, STEPS), share)
 
     def _tell(self, stage: str, done: int, expected: int, share: float) -> None:
-        """Report the build's progress to `on_progress`. If the source is already unpacked, the progress begins at the
-        share that unpacking would take."""
         now_s = self._clock()
         if stage != self._stage:
             self._stage, self._stage_began_s = stage, now_s
+        # If the source is already unpacked, the progress begins at the share that unpacking would take.
         if self._began_share is None:
             self._began_share = 0.0 if stage == "unpack" else self._ends["unpack"]
         done_share = (share - self._began_share) / (1 - self._began_share)
@@ -89,11 +78,8 @@ class Course:
 
 
 def share_of_steps(steps: int) -> float:
-    """Return the share of a build's total processor time that the first `steps` steps take.
-
-    steps: The number of finished steps, from 0. A newer kernel tree can have more than `STEPS` steps. For such a number
-        of steps, the share is 1.
-    Returns: A share from 0 to 1, interpolated linearly between the points of `CURVE`.
+    """Return the share of a build's total processor time that the first `steps` steps take, from 0 to 1. It is
+    interpolated linearly between the points of `CURVE`. A newer kernel tree can have more than `STEPS` steps.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
     (0.0, 0.472, 1.0)

@@ -17,36 +17,46 @@ from leowarp.base.errors import HostError
 from leowarp.base.ownership import make_directory, why_not_own
 from leowarp.guest.building import recipe
 from leowarp.guest.building.agent import DEBIAN_PACKAGES as RUST_PACKAGES
-from leowarp.guest.building.cache import built_earlier, cache_place, demand_path_for_make
-from leowarp.guest.building.kernel import KIND as KERNEL
-from leowarp.guest.building.shelf import default_recipe_sha256
+from leowarp.guest.building.cache import cache_place, demand_path_for_make
+from leowarp.guest.building.kernel import default_built
 from leowarp.guest.building.source import INSTALLED, PACKAGE, local_source
 from leowarp.guest.machine import host
 from leowarp.guest.machine.host import MIB, Check
 
-DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
 # While kernel and agent were built, at most 904 MiB were used (design/kernel-config.md, "What the build needs on
 # disk"). The value is larger than this measured maximum.
 BUILD_SPACE_BYTES = 1000 * MIB
 RUST_LEAST = (1, 85)
-PYTHON_LEAST = (3, 11)
 # Commands used by the kernel's build, and their Debian packages; libc6-dev has libc's static library.
 BUILD_TOOLS = {"gcc": "gcc", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
 BUILD_TOOLS |= {"ld": "binutils", "perl": "perl", "tar": "tar"}
 
 
-def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
+def examine(memory_bytes: int = 1024 * MIB) -> list[Check]:
     """Return all checks with their results. Checks for running a guest come first, then checks for building kernel and
     agent.
 
     An installation with a built guest (a wheel) does not need compilers.
 
     memory_bytes: The size of the guest's memory, on which the checks of memory file and address space depend.
-    Returns: The checks in display order.
     """
-    # The kind of machine is checked first, because on another kind of machine no other check matters.
-    checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
-    checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
+    machine = f"{platform.system()} {platform.machine()}"
+    python = ".".join(map(str, sys.version_info[:3]))
+    _, memory_place = host.memory_directory(memory_bytes, [Path.cwd()])
+    checks = [
+        # The kernel program, the agent and their addresses require this kind of machine. On another kind, no other
+        # check matters.
+        Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine"),
+        # With an older Python, this module cannot be imported.
+        Check("python", True, python, "3.11 or newer"),
+        _native(),
+        host.ptrace(),
+        memory_place,
+        host.memory(memory_bytes),
+        host.disk(Path.cwd()),
+        *host.limits(memory_bytes),
+        _cache(),
+    ]
     if recipe.agent_sources() is not None:
         checks += build_checks()
     return checks
@@ -62,31 +72,10 @@ def build_checks() -> list[Check]:
 def kernel_is_built() -> bool:
     """Return whether a guest can boot without a kernel build of several minutes, because the package or the cache has a
     kernel."""
-    return recipe.packaged("linux") is not None or _built() is not None
-
-
-def _built() -> Path | None:
-    """Return the cache entry of a kernel built from this installation's recipe, or None."""
-    directory = recipe.guest_sources()
-    if directory is None:
-        return None
-    return built_earlier(KERNEL, "kernel.json", default_recipe_sha256(directory))
-
-
-def _machine() -> Check:
-    """Check for Linux on x86-64, which the kernel program, the agent and their addresses require."""
-    machine = f"{platform.system()} {platform.machine()}"
-    return Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine")
-
-
-def _python() -> Check:
-    version = ".".join(map(str, sys.version_info[:3]))
-    return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
+    return recipe.packaged("linux") is not None or default_built() is not None
 
 
 def _native() -> Check:
-    """Check whether the package's compiled library can be loaded. For example, the library cannot be loaded with an
-    older glibc."""
     needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
     try:
         # The import is inside the function, so that a missing library gives a failed check and not an exception.
@@ -96,13 +85,8 @@ def _native() -> Check:
     return Check("native library", True, native.__file__, needed)
 
 
-def _memory_file(memory_bytes: int) -> Check:
-    return host.memory_directory(memory_bytes, [Path.cwd()])[1]
-
-
 def _cache() -> Check:
-    """Check whether the cache can be written. The check writes a file, because permissions do not show that a disk is
-    full or read-only."""
+    # The check writes a file, because permissions do not show that a disk is full or read-only.
     root = cache_place()
     needed = "a directory that you may write to, and nobody else but root"
     mend = "set LEOWARP_CACHE to a directory that may be written"
@@ -118,7 +102,6 @@ def _cache() -> Check:
 
 
 def _path_for_make() -> Check:
-    """Check whether make can build in the cache. Only the characters of the cache's path are checked."""
     name, needed = "path of the cache", "letters, digits and / . _ + @ ~ - alone, for make"
     try:
         demand_path_for_make("building")
@@ -128,10 +111,8 @@ def _path_for_make() -> Check:
 
 
 def _build_space() -> Check:
-    """Check whether the disk has enough space for the kernel's unpacked source and objects. The check passes if the
-    kernel is already built."""
     root = cache_place()
-    if built := None if why_not_own(root) else _built():
+    if built := None if why_not_own(root) else default_built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
     # If the cache does not exist yet, its nearest existing parent directory is on the same file system.
     place = next(p for p in (root, *root.parents) if p.is_dir())
@@ -157,8 +138,7 @@ def _static_libc() -> Check:
 
 
 def _source() -> Check:
-    """Check whether this machine has the kernel's source, or whether apt can fetch it. If neither is true, a build
-    downloads the source and checks its checksum."""
+    # A build downloads the source and checks its checksum if this machine has no source and no apt.
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")

@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from leowarp.base.errors import HostError, ScenarioError
 from leowarp.base.ownership import make_directory
 from leowarp.base.progress import silent
-from leowarp.guest.building import left_out, overrides, recipe, shelf
+from leowarp.guest.building import left_out, recipe, shelf
 from leowarp.guest.building.cache import (
     built_earlier,
     cache_folder,
@@ -42,6 +41,7 @@ from leowarp.guest.machine.session import output_of, own_session
 from leowarp.scenario import is_kernel_name
 
 KIND = "kernel"
+_BUILDING = "building the guest kernel"
 # Variables of the running kernel that leowarp reads: the clock, the record of system calls, and the variables that give
 # the running program's name.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks", system_calls.SYMBOL}
@@ -57,7 +57,6 @@ OnMessage = Callable[[str], None]
 class Kernel:
     """A built kernel.
 
-    program: The kernel, an executable file.
     symbols: The addresses of the variables that leowarp reads while the kernel runs. The dict is empty if the program
         is stripped.
     facts: The version, source, checksums, compiler and warnings, for the manifest.
@@ -73,38 +72,38 @@ def kernel(
     *,
     on_message: OnMessage = lambda text: None,
     on_progress: OnProgress = silent,
-    keep_tree: bool = False,
-    force: bool = False,
 ) -> Kernel:
     """Return the kernel for `choice`. This is leowarp's own kernel, a kernel that is built from the user's tree, or the
     user's binary.
 
     choice: A name on the shelf, or a path. A kernel tree at the path is built with leowarp's configuration and objects.
         A kernel program at the path is used unchanged.
-    on_message: A function that is called with a line of text.
-    on_progress: A function that is called with a `leowarp.base.progress.BuildProgress` for each step of a build, and a
-        few times per second during unpacking. If `on_message` or `on_progress` raises an exception, the build ends.
-    keep_tree: Whether the source and build tree are kept beside the cache entry. Modules can be compiled against the
-        tree.
-    force: Whether to build even if the cache has an entry.
+    on_progress: A function that is called for each step of a build, and a few times per second during unpacking. If
+        `on_message` or `on_progress` raises an exception, the build ends.
     Raises HostError if the machine lacks something that a build needs, or if the build fails. The message has the log's
         name and its last errors.
     Raises ScenarioError if `choice` is not a kernel.
     """
     if isinstance(choice, str) and is_kernel_name(choice):
-        if choice == shelf.DEFAULT and not force and (ready := _packaged() or _built_earlier(on_message)):
+        if choice == shelf.DEFAULT and (ready := _packaged() or _built_earlier(on_message)):
             return ready
-        return _from_shelf(shelf.kernel_of(choice), on_message, on_progress, keep_tree, force)
+        return _from_shelf(shelf.kernel_of(choice), on_message, on_progress)
     path = Path(choice).expanduser()
     if path.is_dir():
-        return _from_tree(path.resolve(), on_message, on_progress, keep_tree, force)
+        return _from_tree(path.resolve(), on_message, on_progress)
     return _from_binary(path)
 
 
 def is_built(shelved: ShelfKernel) -> bool:
     """Return whether the cache has a build of a kernel of the shelf. The compiler and the version of the kernel's
     source do not matter."""
-    return built_earlier(KIND, "kernel.json", shelved.recipe_sha256(_guest_sources())) is not None
+    return built_earlier(KIND, shelved.recipe_sha256(recipe.demand_guest_sources(_BUILDING))) is not None
+
+
+def default_built() -> Path | None:
+    """Return the cache entry of a default kernel that was built from this installation's recipe, or None."""
+    directory = recipe.guest_sources()
+    return None if directory is None else built_earlier(KIND, shelf.kernel_of(shelf.DEFAULT).recipe_sha256(directory))
 
 
 def _packaged() -> Kernel | None:
@@ -123,20 +122,16 @@ def _packaged() -> Kernel | None:
 
 
 def _built_earlier(on_message: OnMessage) -> Kernel | None:
-    """Return a kernel that an earlier build made from the same recipe. This kernel is used if this machine lacks the
-    source or the compiler."""
-    directory = recipe.guest_sources()
-    if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
+    """Return a kernel that was built earlier, if this machine lacks the source or the compiler."""
+    if recipe.guest_sources() is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
-    entry = built_earlier(KIND, "kernel.json", shelf.default_recipe_sha256(directory))
-    if entry is None:
+    if (entry := default_built()) is None:
         return None
     on_message(f"the kernel's source or gcc is not installed: using the kernel built earlier, {entry}")
     return _read_entry(entry)
 
 
-def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force) -> Kernel:
-    """Return a kernel of the shelf, from the cache or built from its unpacked and patched source."""
+def _from_shelf(shelved: ShelfKernel, on_message, on_progress) -> Kernel:
     tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
     if tree is not None:
         facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -147,36 +142,26 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
     # leowarp's kernel objects fit the kernel source for which they were written. Another kernel source may lack
     # something that an object uses, so objects that do not fit that source may be left out.
     leave_out = shelved.is_own or bool(shelved.patches)
-    build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
+    build = _Build(facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 
     def make(entry: Path) -> None:
-        with _tree(build.tree_key, keep_tree, on_message) as scratch:
-            if not (scratch / "source").is_dir():
-                growing = scratch / "unpacking"
-                if source is not None:
-                    on_message(f"unpacking {source.tarball.name} {source.version}")
-                    # A patch may change files that are not unpacked by default, so the whole source is unpacked.
-                    unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
-                else:
-                    assert tree is not None
-                    shutil.copytree(tree, growing / tree.name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-                (unpacked,) = (path for path in growing.iterdir() if path.is_dir())
-                for patch in shelved.patches:
-                    _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
-                # The directory is renamed only when the tree is complete. An incomplete directory is thus never
-                # mistaken for a tree.
-                growing.rename(scratch / "source")
-            (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
+        with _scratch(shelved.name, on_message) as scratch:
+            if source is not None:
+                on_message(f"unpacking {source.tarball.name} {source.version}")
+                # A patch may change files that are not unpacked by default, so the whole source is unpacked.
+                top = unpack(source, scratch / "source", build.course.unpacked, whole=bool(shelved.patches))
+            else:
+                assert tree is not None
+                top = scratch / "source" / tree.name
+                shutil.copytree(tree, top, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+            for patch in shelved.patches:
+                _apply(shelf.patch_file(shelved, patch, on_message), patch.address, top, shelved.name)
             build.run(top, scratch / "build", entry)
 
-    return _cached(build.key, make, on_message, force)
+    return _read_entry(entry_or_build(KIND, build.key, make, on_message=on_message))
 
 
 def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
-    """Apply a patch to an unpacked tree.
-
-    Raises HostError if the patch does not apply, or patch(1) is missing.
-    """
     command = ["patch", "-p1", "--forward", "--batch", "--silent", "-d", str(tree), "-i", str(patch)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -191,32 +176,23 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
         )
 
 
-def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
+def _from_tree(tree: Path, on_message, on_progress) -> Kernel:
     """Build a kernel from the user's tree with leowarp's objects. Objects that do not compile or link with the tree are
-    left out and reported (`left_out`).
-
-    Raises ScenarioError if the directory is not a Linux tree with ``arch/um``.
-    """
+    left out and reported (`left_out`)."""
     if not (tree / "arch" / "um").is_dir():
         raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
     facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
-    build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
+    build = _Build(facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
-        # The build's objects are kept in a folder, and the tree's path determines the folder's key. If the tree has
-        # changed, make decides which files to recompile.
-        with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
+        with _scratch(str(tree), on_message) as scratch:
             build.run(tree, scratch / "build", entry)
 
-    return _cached(build.key, make, on_message, force)
+    return _read_entry(entry_or_build(KIND, build.key, make, on_message=on_message))
 
 
 def _from_binary(path: Path) -> Kernel:
-    """Check that the user's kernel program is User Mode Linux with virtual time, and return it unchanged.
-
-    Raises ScenarioError if the program is missing, cannot be run, is not User Mode Linux, does not answer, or lacks
-    time travel.
-    """
+    """Check that the user's kernel program is User Mode Linux with virtual time, and return it unchanged."""
     attempted = f"using the kernel {path}"
     if not path.is_file():
         raise ScenarioError(f"{attempted}: there is no such file or directory")
@@ -238,19 +214,16 @@ def _from_binary(path: Path) -> Kernel:
             hint="build it with guest/kernel.config, or name its tree instead",
         )
     content = path.read_bytes()
+    # The mark of `cures` is a text that occurs in cures/leolink_switch.c.
+    marks = {"leolink": b"leolink", "loss_detection": b"loss_detection", "cures": b"a switch between links"}
+    lacking = {name: "its program does not name it" for name, mark in marks.items() if mark not in content}
     warnings = []
-    lacking = {}
     # guest/host/seed.c reads the environment variable LEOWARP_SEED. If a kernel program does not contain this name, it
     # was linked without seed.c.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
-    if b"leolink" not in content:
+    if "leolink" in lacking:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
-        lacking["leolink"] = "its program does not name it"
-    # The mark of `cures` is a text that occurs in cures/leolink_switch.c.
-    for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
-        if mark not in content:
-            lacking[name] = "its program does not name it"
     facts = {
         "source": "a binary of the user's own",
         "linux_version": version,
@@ -261,83 +234,41 @@ def _from_binary(path: Path) -> Kernel:
     return Kernel(path.resolve(), symbols(path, WATCHED), facts)
 
 
-def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
-    """Return the kernel in the cache entry `key`. `make` builds the entry if it is missing. `force` first removes an
-    existing entry."""
-    entry = cache_root() / KIND / key
-    if force and entry.is_dir():
-        shutil.rmtree(entry)
-    return _read_entry(entry_or_build(KIND, key, make, on_message=on_message))
-
-
 def _read_entry(entry: Path) -> Kernel:
     facts = json.loads((entry / "kernel.json").read_text())
     return Kernel(entry / "linux", json.loads((entry / "symbols.json").read_text()), facts)
 
 
-def _guest_sources() -> Path:
-    """Return the directory with guest/build.sh.
-
-    Raises HostError if this installation has no directory with guest/build.sh. Only a checkout and a wheel made by
-        `make wheel` have this directory.
-    """
-    directory = recipe.guest_sources()
-    if directory is None:
-        raise HostError(
-            "building the guest kernel: this installation has neither a built kernel nor guest/build.sh",
-            hint="install a wheel made by `make wheel`, or work in a checkout",
-        )
-    return directory
-
-
 @contextmanager
-def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Provide a directory for the source and objects of a build. If an earlier build kept its directory, the directory
-    is used again. If the directory is new and `keep` is false, the directory is removed at the end.
+def _scratch(of: str, on_message: OnMessage) -> Iterator[Path]:
+    """Provide a directory for the source and objects of a build, and remove it at the end. The directory is in the
+    cache and not in /tmp, because /tmp may be a tmpfs, which uses memory.
 
-    If one object changes, a new build in a kept directory takes only seconds. A kept directory takes 0.7 GB
-    (design/kernel-config.md). The directory is in the cache and not in /tmp, because /tmp may be a tmpfs, which uses
-    memory.
+    of: The name of the kernel, or the path of its tree. A killed build leaves 0.7 GB (design/kernel-config.md). The
+        next build of the same kernel removes them, even if its source or recipe has changed.
     """
-    demand_path_for_make("building the guest kernel")
-    kept = cache_folder(f"{KIND}/tree-{key}")
-    busy = kept / "busy"
-    make_directory(kept.parent)
-    with locked(kept.with_suffix(".lock"), "kernel tree", on_message):
-        keep = keep or (kept.is_dir() and not busy.exists())
-        if busy.exists():
+    demand_path_for_make(_BUILDING)
+    directory = cache_folder(f"{KIND}/tree-{content_key([('tree', of)])}")
+    make_directory(directory.parent)
+    with locked(directory.with_suffix(".lock"), "kernel tree", on_message):
+        if directory.exists():
             # An earlier build was killed, so one of its object files may be truncated.
-            shutil.rmtree(kept)
-        kept.mkdir(exist_ok=True)
-        busy.touch()
-        whole = False
+            shutil.rmtree(directory)
+        directory.mkdir()
         try:
-            yield kept
-            whole = True
-        except HostError:
-            whole = True  # The compiler reported an error; the object files that it had written are complete.
-            raise
+            yield directory
         finally:
-            if keep and whole:
-                busy.unlink()
-            else:
-                shutil.rmtree(kept)
+            shutil.rmtree(directory)
 
 
 class _Build:
-    """One run of guest/build.sh.
-
-    key: The key of the cache entry: source, recipe, compiler and linker.
-    tree_key: The key of the directory in which source and objects are kept. leowarp's own objects are not part of the
-        key.
-    course: An object that reports the progress of the build.
-    """
+    """One run of guest/build.sh. `key` is the key of the cache entry: source, recipe, compiler and linker."""
 
     def __init__(
-        self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress, *,
+        self, facts: dict, on_message: OnMessage, on_progress: OnProgress, *,
         shelved: ShelfKernel | None, leave_out: bool,
     ) -> None:  # fmt: skip
-        self._directory = directory
+        self._directory = recipe.demand_guest_sources(_BUILDING)
         self._shelved = shelved
         self._leave_out = leave_out
         self._on_message = on_message
@@ -345,9 +276,8 @@ class _Build:
         self._facts = {
             **facts,
             **(shelved.facts() if shelved is not None else {}),
-            "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(directory),
-            # The key of the cache contains the compiler and the linker. A different version of the compiler or the
-            # linker builds a different program. The manifest of a run names both versions.
+            "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(self._directory),
+            # A different version of the compiler or the linker builds a different program.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }
@@ -356,36 +286,29 @@ class _Build:
         # If two names mean the same kernel, each has an entry, because the manifest records the name that the user
         # chose.
         self.key = content_key(named)
-        objects: list[tuple[str, str | Path]] = [
-            *named,
-            *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
-        ]
-        # `tree_key` does not contain the recipe's sha256. After a change of leowarp's objects, the kept directory is
-        # used again, and the build takes seconds.
-        self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
-        """Build `tree` into the cache entry `entry`."""
         log = entry / "build.log"
         # The recipe's files are copied, because the user may edit them during the minutes of a build.
         recipe_copy = build.parent / "recipe"
-        if recipe_copy.exists():
-            shutil.rmtree(recipe_copy)
         for name, path in [*recipe.kernel_recipe(self._directory), (recipe.SHELF, self._directory / recipe.SHELF)]:
             (recipe_copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, recipe_copy / name)
+        # The default kernel is read again, because the user may have edited kernels.toml meanwhile.
         chosen = self._shelved or shelf.kernel_of(shelf.DEFAULT)
         if chosen.recipe_sha256(recipe_copy) != self._facts["recipe_sha256"]:
-            raise HostError(
-                f"building the guest kernel: files in {self._directory} changed meanwhile", hint="try again"
-            )
+            raise HostError(f"{_BUILDING}: files in {self._directory} changed meanwhile", hint="try again")
         self._on_message(f"building Linux {tree_version(tree)} as the guest kernel (log: {log})")
         choice = ["--kernel", chosen.base, *(["--leave-out"] if self._leave_out else [])]
         if chosen.is_own:
             choice += ["--options", " ".join(chosen.options)]
         build_sh = ["sh", str(recipe_copy / "build.sh"), *choice, str(tree), str(build), str(entry)]
         with log.open("w") as file, own_session(build_sh) as process:
-            self._follow(process, file)
+            assert process.stdout is not None
+            for line in process.stdout:
+                file.write(line)
+                self.course.printed(line)
+            process.wait()
         if process.returncode != 0:
             raise self._failed(log)
         addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]
@@ -400,7 +323,7 @@ class _Build:
             "linux_sha256": sha256_of_file(entry / "linux"),
             "config_sha256": sha256_of_file(entry / "config"),
             "overrides": linked,
-            "overrides_sha256": sha256_of_file(recipe_copy / overrides.LIST),
+            "overrides_sha256": sha256_of_file(recipe_copy / recipe.LIST),
             "left_out": lacking,
             "warnings": left_out.warnings(lacking),
         }
@@ -408,28 +331,15 @@ class _Build:
             self._on_message(f"warning: {warning}")
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
-    def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
-        """Write the build's output to the log and pass each line to `course`, until the build ends."""
-        assert process.stdout is not None
-        for line in process.stdout:
-            log.write(line)
-            self.course.printed(line)
-        process.wait()
-
     def _failed(self, log: Path) -> HostError:
-        """Return the error for a failed build. The message contains the first errors of the build and the name of the
-        log."""
         # The cache removes the directory of a failed build, so the log is moved to another place.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
         shown = "\n    ".join(first_errors(log.read_text(errors="replace")))
+        hint = "leowarp doctor says whether this machine lacks something that a build needs"
         if self._leave_out:
             hint = "mend the tree; LEOWARP_JOBS=1 makes the log's lines follow one another"
-        else:
-            hint = "leowarp doctor says whether this machine lacks something that a build needs"
-        return HostError(
-            f"building the guest kernel failed; the log is {kept}; its first errors:\n    {shown}", hint=hint
-        )
+        return HostError(f"{_BUILDING} failed; the log is {kept}; its first errors:\n    {shown}", hint=hint)
 
 
 def first_errors(log: str) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kernel_page
-from leowarp.guest.building import overrides
+from leowarp.guest.building.left_out import SPEED, overrides
 
 ROOT = Path(__file__).resolve().parents[4]
 GUEST = ROOT / "guest"
@@ -106,9 +106,7 @@ def test_links_use_nothing_of_cures_that_they_have_not_themselves(reader):
 
 def test_the_plain_kernel_has_all_but_what_saves_time(reader):
     chosen, _ = reader.of_kernel("plain")
-    assert [entry["name"] for entry in chosen] == [
-        each.name for each in overrides.overrides() if each.purpose != overrides.SPEED
-    ]
+    assert [entry["name"] for entry in chosen] == [each.name for each in overrides() if each.purpose != SPEED]
 
 
 def test_a_structure_is_known_by_its_members_and_not_by_its_layout_in_the_file(reader):

@@ -44,6 +44,18 @@ def guest_sources() -> Path | None:
     return None
 
 
+def demand_guest_sources(attempted: str) -> Path:
+    """Return the directory with guest/build.sh, or raise a HostError that begins with `attempted`. Only a checkout and
+    a wheel made by `make wheel` have this directory."""
+    directory = guest_sources()
+    if directory is None:
+        raise HostError(
+            f"{attempted}: this installation has neither a built kernel nor guest/build.sh",
+            hint="install a wheel made by `make wheel`, or work in a checkout",
+        )
+    return directory
+
+
 def agent_sources() -> Path | None:
     """Return the checkout whose `crates/` contain the agent's source, or None if leowarp was installed without a
     checkout."""
@@ -60,9 +72,9 @@ def packaged(name: str) -> Path | None:
 def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
     """Return each part of the kernel's recipe, with its name and file.
 
+    The order of the parts is the same on every machine. All C files in the folders of guest/ are part of the recipe.
+
     directory: The result of `guest_sources`, or a copy of this directory.
-    Returns: list of (str, Path). The order of the parts is the same on every machine. All C files in the folders of
-        guest/ are part of the recipe.
     """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
@@ -79,7 +91,6 @@ def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
 
 
 def _with_dependencies(crate: Path) -> set[Path]:
-    """Return the directories of a crate and of all its path dependencies, also indirect ones."""
     crates: set[Path] = set()
     wanted = [crate]
     while wanted:
@@ -99,8 +110,8 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
-    """Return the content of a recipe file. Parts that cannot change the build are left out. Some fields in the list of
-    overrides only inform people. These fields are left out.
+    """Return the content of a recipe file without the parts that cannot change the build. Such parts are the `WORDS` in
+    the list of overrides.
 
     options: The options of the kernel in addition to the options of kernel.config. If the lines of a C file are only
         for another option (see `_ONLY_WITH`), they do not change the kernel and are left out.
@@ -118,7 +129,6 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequen
     """Return a sha256 over names and contents of a recipe, 64 hexadecimal digits. The hash depends on the order of the
     parts.
 
-    parts: list of (str, Path). The parts of the recipe.
     also: A further text that is hashed (example: the name of the kernel on the shelf).
     options: The options of the kernel in addition to the options of kernel.config, as for `deciding`.
     """

@@ -29,11 +29,7 @@ _ENTRY = "kernel.json"
 
 @dataclass(frozen=True)
 class Patch:
-    """A third-party patch of the kernel's source.
-
-    address: The URL of the patch, or the file name of a patch of the user.
-    sha256: The hash of the patch's content.
-    """
+    """A third-party patch of the kernel's source. `address` is its URL, or the file name of a patch of the user."""
 
     address: str
     sha256: str
@@ -43,12 +39,10 @@ class Patch:
 class ShelfKernel:
     """A kernel with a name.
 
-    name, what: The name and the description, as printed by `leowarp kernel list`.
     source: A Debian package with the source, or the path of the user's tarball or tree.
     base: The name of a kernel in kernels.toml. The overrides and options of this kernel are used. For leowarp's own
         kernels, `base` is the kernel's own name.
     options: The lines of a kernel configuration in addition to guest/kernel.config (example: ``CONFIG_TUN=y``).
-    patches: The patches, in the order in which they are applied.
     purposes: The overrides with these purposes are included (guest/overrides.toml). None means all overrides.
     is_own: Whether the user added the kernel.
     """
@@ -96,11 +90,7 @@ def kernel_of(name: str) -> ShelfKernel:
     found = next((kernel for kernel in kernels if kernel.name == name), None)
     if found is not None:
         return found
-    if recipe.guest_sources() is None:
-        raise HostError(
-            f"looking for the kernel {name}: this installation has neither a built kernel nor guest/build.sh",
-            hint="install a wheel made by `make wheel`, or work in a checkout",
-        )
+    recipe.demand_guest_sources(f"looking for the kernel {name}")
     names = [kernel.name for kernel in kernels]
     close = difflib.get_close_matches(name, names, 1)
     hint = f'did you mean "{close[0]}"? ' if close else ""
@@ -112,17 +102,11 @@ def kernel_of(name: str) -> ShelfKernel:
     )
 
 
-def default_recipe_sha256(directory: Path) -> str:
-    """Return `recipe.recipe_sha256` of the default kernel's recipe in `directory`."""
-    return kernel_of(DEFAULT).recipe_sha256(directory)
-
-
 def add(
     name: str, source: Path, patches: Sequence[Path] = (), *, base: str = DEFAULT, options: Sequence[str] = ()
 ) -> ShelfKernel:
     """Add a kernel to the user's shelf. Nothing is built yet.
 
-    name: The name by which `guest.kernel` and --kernel select the kernel.
     source: A kernel tree, or a tarball of one.
     patches: The files that are applied with ``patch -p1``, in this order. The shelf keeps copies of the patches.
     base: The kernel of kernels.toml that gives the new kernel its overrides and options.
@@ -175,8 +159,7 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """Return the path of the patch file: the user's own file, a cached file, or a download. The file's content matches
-    the recorded sha256.
+    """Return the path of the patch file: the user's own file, a cached file, or a download.
 
     Raises HostError if the patch cannot be fetched, or if its sha256 differs from the recorded one.
     """

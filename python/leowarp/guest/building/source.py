@@ -36,8 +36,7 @@ PINNED_URLS = (
     f"https://deb.debian.org/debian-security/pool/updates/main/l/linux-{SERIES}/{PINNED_FILE}",
     f"https://snapshot.debian.org/file/{PINNED_SHA256}/{PINNED_FILE}",
 )
-# With ARCH=um and guest/kernel.config, nothing in these directories of a kernel tree is compiled.
-# design/kernel-config.md says how much space is saved without them.
+# With ARCH=um and guest/kernel.config, nothing in these directories is compiled (design/kernel-config.md).
 OTHER_ARCHITECTURES = (
     "alpha", "arc", "arm", "arm64", "csky", "hexagon", "loongarch", "m68k", "microblaze", "mips", "nios2", "openrisc",
     "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa",
@@ -53,9 +52,8 @@ NOT_COMPILED = (
 class Source:
     """A tarball of the kernel's source.
 
-    tarball: A file compressed with xz that contains one top directory.
+    tarball: A file that contains one top directory.
     version: The version of the Debian package, or the file name of the user's tarball.
-    sha256: The sha256 of the tarball.
     """
 
     tarball: Path
@@ -64,7 +62,6 @@ class Source:
 
 
 def local_source() -> Source | None:
-    """Return a source that this machine already has, or None."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
     # The order is: the source that the user names, then the installed one, then one fetched earlier.
     if named:
@@ -83,10 +80,7 @@ def local_source() -> Source | None:
 
 
 def own_source(tarball: Path) -> Source:
-    """Return the user's tarball as a `Source`.
-
-    Raises HostError if the tarball is missing.
-    """
+    """Return the user's tarball as a `Source`. Raises HostError if it is missing."""
     if not tarball.is_file():
         raise HostError(
             f"unpacking {tarball}: it is gone", hint="add the kernel again: leowarp kernel add NAME --source"
@@ -115,8 +109,7 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
 
 
 def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
-    """Fetch Debian's package with apt, which checks the signature. If apt fails, the function prints a message with the
-    reason and returns None."""
+    """Fetch Debian's package with apt, which checks the signature. If apt fails, tell the reason and return None."""
     if shutil.which("apt-get") is None:
         return None
     on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
@@ -131,12 +124,7 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
-    """Download Debian's package from the addresses of its archives. Only the package's sha256 decides whether the file
-    is accepted.
-
-    Raises HostError if all addresses fail. The message has the error of each address and explains how to get the file
-    by hand.
-    """
+    """Download Debian's package from its archives. Only its sha256 decides whether the file is accepted."""
     refused = []
     for url in PINNED_URLS:
         on_message(f"fetching {url}")
@@ -175,7 +163,6 @@ def take_tarball(package: Path, directory: Path) -> Path:
 
 
 def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
-    """Extract the first member of an ar archive whose name begins with `prefix`, and return its file."""
     with archive.open("rb") as file:
         if file.read(8) != b"!<arch>\n":
             raise HostError(f"unpacking {archive}: it is not a Debian package")
@@ -301,7 +288,6 @@ def tree_sha256(tree: Path) -> str:
 
 
 def _matters(path: Path, tree: Path) -> bool:
-    """Return whether a file of a kernel tree can affect a build with ARCH=um."""
     place = path.relative_to(tree)
     # Kconfig files of all architectures are read, whichever architecture is built.
     return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
@@ -321,8 +307,6 @@ def _git(tree: Path, *arguments: str) -> bytes:
 
 
 def _installed_version(tarball: Path) -> str:
-    """Return the version of the Debian package that installed the tarball. Without dpkg, return the tarball's file
-    name."""
     if shutil.which("dpkg-query") is None:
         return tarball.name
     command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
@@ -335,14 +319,13 @@ def _sources() -> Path:
 
 
 def remembered_sha256(path: Path) -> str:
-    """Return the sha256 of a large file. The sha256 is computed again only if the file's size or modification time
-    changes."""
+    """Return the sha256 of a large file, as `_remembered`."""
     return _remembered(path, {"sha256": sha256_of_file})["sha256"]
 
 
 def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[str, str]:
-    """Return the result of each function in `facts` for a large file. Results come from a cache if possible. A value is
-    computed again only if the file's size or modification time changes."""
+    """Return the result of each function in `facts` for a large file. Results come from a cache if the file's size and
+    modification time have not changed."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]

@@ -17,7 +17,7 @@ import os
 import shlex
 import stat
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +60,6 @@ class Commands:
         return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
 
     def described(self) -> str:
-        """Return the command lines as a message quotes them."""
         lines = " and ".join(f"`{line}`" for line in self.words[:2] if line)
         return f"{lines}, which could read whatever you may read"
 
@@ -71,8 +70,8 @@ class Code:
 
     path: A program, a source file, or the directory of a kernel tree.
     named_in: The file that names the code. None means that the user typed the name or passed it in a call.
-    commands: If the code belongs to a flow of kind program, the flow's commands with all their files. None means other
-        code. For a flow's commands, `path` is the program of the client.
+    commands: If the code belongs to a flow of kind program, the flow's commands with all their files. `path` is then
+        the program of the client.
     """
 
     key: str
@@ -91,7 +90,6 @@ def code_of(guest: Guest) -> list[Code]:
 
 
 def commands_of(flows: Sequence[Flow]) -> list[Code]:
-    """Return the programs that flows of kind program would run."""
     return [
         Code(f"flows.{number}.client", Path(flow.client.split()[0]), flow.named_in, _commands(flow))
         for number, flow in enumerate(flows)
@@ -99,17 +97,24 @@ def commands_of(flows: Sequence[Flow]) -> list[Code]:
     ]
 
 
+def _words(
+    client: str | None, server: str | None, environment: Mapping[str, str] | None, directory: str | None,
+    rootfs: str | None,
+) -> tuple[str, ...]:  # fmt: skip
+    variables = [f"{name}={value}" for name, value in sorted((environment or {}).items())]
+    return (client or "", server or "", *variables, directory or "", rootfs or "")
+
+
 def _commands(flow: Flow) -> Commands:
-    lines = (flow.client or "", flow.server or "")
-    variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
     files = []
-    for word in (word for line in lines for word in shlex.split(line)):
+    for word in (word for line in (flow.client, flow.server) for word in shlex.split(line or "")):
         # A word without a slash names a program that is installed on the machine. The scenario's author therefore did
         # not supply this program.
         place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
         if "/" in word and place.is_file():
             files.append(place)
-    return Commands((*lines, *variables, flow.directory or "", flow.rootfs or ""), tuple(files))
+    words = _words(flow.client, flow.server, flow.environment, flow.directory, flow.rootfs)
+    return Commands(words, tuple(files))
 
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
@@ -142,15 +147,6 @@ def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None
         )
 
 
-def memory() -> Path:
-    """Return the directory of accepted content: $XDG_STATE_HOME/leowarp/trusted, otherwise
-    ~/.local/state/leowarp/trusted.
-
-    Raises HostError if there is no home directory.
-    """
-    return state_home() / "trusted"
-
-
 def state_home() -> Path:
     """Return the directory of the user's decisions: $XDG_STATE_HOME/leowarp, otherwise ~/.local/state/leowarp.
 
@@ -162,6 +158,10 @@ def state_home() -> Path:
         return Path.home() / ".local" / "state" / "leowarp"
     except RuntimeError as error:
         raise HostError(f"looking for what you trust: {error}", hint="set XDG_STATE_HOME to a directory") from error
+
+
+def _accepted() -> Path:
+    return state_home() / "trusted"
 
 
 def _identity(path: Path) -> str | None:
@@ -211,8 +211,7 @@ def _identity_of_tree(tree: Path) -> str:
 
 
 def _shipped() -> frozenset[str]:
-    """Return the identities of the modules and commands in leowarp's own examples. The examples are in the checkout or
-    in the wheel."""
+    """Return the identities of the modules and commands in leowarp's own examples."""
     folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
     modules = frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
     scenarios = (file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob("*.toml")))
@@ -220,12 +219,10 @@ def _shipped() -> frozenset[str]:
 
 
 def _identities_of_commands(text: str) -> Iterable[str]:
-    """Return the identities of the commands in a scenario of leowarp, one for each flow of kind program."""
     for flow in tomllib.loads(text).get("flows", ()):
         if flow.get("kind") == "program":
-            variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]
-            places = (flow.get("directory", ""), flow.get("rootfs", ""))
-            yield Commands((flow["client"], flow.get("server", ""), *variables, *places), ()).identity()
+            keys = ("client", "server", "environment", "directory", "rootfs")
+            yield Commands(_words(*(flow.get(key) for key in keys)), ()).identity()
 
 
 def _described(path: Path, identity: str) -> str:
@@ -236,7 +233,7 @@ def _described(path: Path, identity: str) -> str:
 
 
 def _is_remembered(identity: str) -> bool:
-    directory = memory()
+    directory = _accepted()
     try:
         demand_own(directory)
         return stat.S_ISREG((directory / identity).lstat().st_mode)
@@ -248,7 +245,7 @@ def _is_remembered(identity: str) -> bool:
 
 def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
     try:
-        directory = memory()
+        directory = _accepted()
         ownership.make_directory(directory, 0o700)
         demand_own(directory)
         # With O_EXCL and O_NOFOLLOW, open fails if a file or a link exists, and does not overwrite it.

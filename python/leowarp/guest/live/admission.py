@@ -39,11 +39,8 @@ _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def check_room(doors: int) -> None:
-    """Check that a session's doors can serve clients. `doors` is the number of doors.
-
-    Raises ScenarioError if the session has too many doors.
-    Raises HostError if this process has too few descriptors.
-    """
+    """Check the number of a session's doors. Raises ScenarioError if there are too many, and HostError if this process
+    has too few descriptors."""
     if doors > MOST_DOORS:
         raise ScenarioError(
             f"listening on {doors} ports: {MOST_DOORS} is the most", "leave out some of --forward, or use the proxy"
@@ -58,11 +55,8 @@ def check_room(doors: int) -> None:
 
 @dataclass
 class Tally:
-    """Counts the clients that reached a limit.
-
-    late: The number of clients that were cut off because they sent no destination within `REQUEST_NS`.
-    waited: The number of clients that had to wait before they were accepted, because no descriptor was free.
-    """
+    """Counts the clients that were cut off because they sent no destination within `REQUEST_NS` (`late`). Also counts
+    those that were accepted late because no descriptor was free (`waited`)."""
 
     late: int = 0
     waited: int = 0
@@ -92,10 +86,7 @@ class Late(Exception):
 
 class Slot:
     """One of the places that a door has for clients. One client takes it. The client gets the slot just before it is
-    accepted, and keeps it until all its sockets and tasks are closed.
-
-    The slot is released when all tasks, connections and streams of the client have ended.
-    """
+    accepted, and keeps it until all its tasks, connections and streams have ended."""
 
     def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:
         self._door, self._admission = door, admission
@@ -114,7 +105,6 @@ class Slot:
             self._admission.owed -= 1
 
     def hold(self) -> Slot:
-        """Add a holder."""
         self._holders += 1
         return self
 
@@ -133,7 +123,6 @@ class Admission:
         `MOST_CONNECTIONS`.
     tally: The counter of clients that reached a limit. This object updates it.
     say: A function that is called with a line of text when a limit is reached for the first time.
-    free: A function that returns the number of free descriptors, usually `free_descriptors`.
     owed: Each accepted client needs a second socket, to the destination. This is the number of clients that do not have
         it yet.
     """
@@ -148,8 +137,7 @@ class Admission:
         self._now_ns = 0
 
     async def clients(self, door: socket.socket) -> AsyncIterator[tuple[socket.socket, Slot]]:
-        """Yield the clients that connect to a listening socket, one by one. Each item is a client and the client's
-        slot. The iterator never ends."""
+        """Yield the clients that connect to a listening socket, each with its slot. The iterator never ends."""
         places = asyncio.Semaphore(self.per_door)
         host, port = door.getsockname()
         is_told = False
@@ -164,7 +152,6 @@ class Admission:
             yield client, slot
 
     async def _accepted(self, door: socket.socket) -> socket.socket:
-        """Accept the next client as soon as enough descriptors are free, and return it."""
         is_late = False
         while True:
             await _knock(door)
@@ -191,10 +178,7 @@ class Admission:
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Limit the time that a client may take to send its request. The limit applies within this context.
-
-        Raises Late if the client takes longer than `REQUEST_NS`.
-        """
+        """Raise Late if a client takes longer than `REQUEST_NS` to send its request within this context."""
         try:
             async with asyncio.timeout(None) as limit:
                 self._asking[limit] = self._now_ns + REQUEST_NS

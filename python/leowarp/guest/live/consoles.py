@@ -30,13 +30,8 @@ class LiveConsoles(Consoles):
     """The consoles of a live guest. Console 1 carries connections, and console 2 carries virtual time.
 
     pieces: The directory `in/live/` of the guest.
-    doors: sequence of (socket, Forward or None). Each entry is a listening socket and the destination of the
-        connections to this socket. If None is given instead of a destination, the socket is a SOCKS5 proxy. All sockets
-        are closed when the context ends.
-    say: A function that is called with a line for each event of a connection, in this class's thread.
-    on_time: A function that is called in this class's thread whenever the guest waits for real time.
-    tally: The counter of clients that reached a limit.
-    to_network: Whether destinations may be on other machines.
+    doors, tally, to_network: As in `Live`. All sockets are closed when the context ends.
+    say, on_time: As in `run_live`. They are called in this class's thread.
     """
 
     def __init__(
@@ -134,8 +129,7 @@ class LiveConsoles(Consoles):
         self._loop.remove_writer(self._to_guest)
 
     def _arrive(self) -> None:
-        """Handle a message that the guest writes while it waits at the gate. This function reads only the beginning of
-        the message, which is the virtual time."""
+        """Read the virtual time at the beginning of the message that the guest writes while it waits at the gate."""
         told = os.read(self._gate, _TIME_BYTES)
         self._loop.remove_reader(self._gate)
         if not told:

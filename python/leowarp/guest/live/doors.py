@@ -20,11 +20,7 @@ hold megabytes of data outside of the guest's TCP."""
 
 @dataclass(frozen=True)
 class Forward:
-    """A port on this machine. Its connections go through the guest to a destination.
-
-    port: The port on the loopback interface. 0 means any free port.
-    host: The name or address of the destination.
-    """
+    """A port on the loopback interface, 0 for any free one. Its connections go through the guest to a destination."""
 
     port: int
     host: str
@@ -52,10 +48,7 @@ def forward_of(text: str) -> Forward:
 
 
 def check_allowed(forward: Forward, to_network: bool) -> None:
-    """Check that a forward's destination is allowed.
-
-    Raises ScenarioError if the destination is another machine, but `to_network` is false.
-    """
+    """Raise ScenarioError if a forward's destination is another machine, but `to_network` is false."""
     if not to_network and not is_this_machine(forward.host):
         raise ScenarioError(
             f"forwarding to {forward.host}:{forward.host_port}: it is not this machine",
@@ -114,24 +107,19 @@ def is_this_machine(host: str) -> bool:
         return False
 
 
-def _plain(host: str) -> str:
-    """Return the host's name unchanged. If the name belongs to the loopback, return `localhost`, which needs no name
-    server."""
-    return _LOCALHOST if host.lower().rstrip(".").endswith(_LOCALHOST) else host
-
-
 async def dial(host: str, port: int, to_network: bool) -> socket.socket:
     """Connect to a destination, and return the socket.
 
-    to_network: Whether the destination may be on another machine.
     Raises NotAllowed if the destination is on another machine and `to_network` is false.
     Raises Unanswered if the destination accepts no connection.
     """
     loop = asyncio.get_running_loop()
     if not to_network and not is_this_machine(host):
         raise NotAllowed(f"{host} is not this machine (--to-network allows it)")
+    # All names of the loopback mean `localhost`, which needs no name server.
+    is_local_name = not to_network and host.lower().rstrip(".").endswith(_LOCALHOST)
     try:
-        found = await loop.getaddrinfo(host if to_network else _plain(host), port, type=socket.SOCK_STREAM)
+        found = await loop.getaddrinfo(_LOCALHOST if is_local_name else host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise Unanswered(f"{host} has no address: {error}", is_refused=False) from error
     problems: list[OSError] = []

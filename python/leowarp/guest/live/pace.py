@@ -17,9 +17,7 @@ sooner than their path allows."""
 class Pace:
     """Compares virtual time with real time.
 
-    step_ns: The virtual time between two checks.
-    slack_ns: Virtual time may lag behind real time by more than this time. The excess is then never caught up.
-    clock_ns: A function that returns real time in ns.
+    step_ns, slack_ns: See `STEP_NS` and `SLACK_NS`.
     virtual_ns: The virtual time at which the guest waits now, or at which it last waited. None means that the guest has
         not waited yet.
     lost_ns: The part of the lag of virtual time that will never be caught up.
@@ -62,9 +60,6 @@ class Pace:
 
     def spare_steps(self) -> int:
         """Return the number of steps after the next one that are already in the past, in real time. The guest does not
-        wait at these steps, which saves processor time:
-
-        each wait switches processes twice, which takes milliseconds on a busy machine.
-        """
+        wait at these steps, because each wait switches processes twice: milliseconds on a busy machine."""
         assert self.virtual_ns is not None
         return max(0, (self.wall_ns - self.lost_ns - self.virtual_ns) // self._step_ns - 1)

@@ -74,8 +74,6 @@ class Relay:
     tell: A function that sends a frame to the guest. The second argument is True if the guest must receive the frame
         before its next step.
     say: A function that is called with a line for each event of a connection.
-    admission: The object that decides whether a client is accepted.
-    to_network: Whether destinations may be other machines.
     """
 
     def __init__(
@@ -90,11 +88,6 @@ class Relay:
         self._streams: dict[int, Stream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    @property
-    def count(self) -> int:
-        """The number of connections so far, including connections that have ended."""
-        return self._numbers
 
     # ---- doors
 
@@ -178,7 +171,6 @@ class Relay:
         accepts the guest's handshake. If the destination refused, the far end refuses it. As on a real path, the client
         learns the answer after one round trip of the guest's path.
 
-        slot: The client's slot.
         before: A coroutine that is awaited after the connection is established and before the client receives bytes.
         Raises NotAllowed or Unanswered for the same reasons as `dial`. If the destination refuses, nothing is raised
         here, because the guest's TCP reports the refusal (Failed).
@@ -249,14 +241,14 @@ class Relay:
         stream.task = self._start(self._carry(stream))
 
     async def _carry(self, stream: Stream) -> None:
-        """Transfer bytes in both directions until both directions have ended."""
         ways = [asyncio.create_task(self._inwards(stream)), asyncio.create_task(self._outwards(stream))]
         is_whole = False
         try:
             await asyncio.gather(*ways)
             is_whole = True
         except OSError as error:
-            self._say(f"connection {stream.number // 2}: the program {_side(stream)} is gone ({error.strerror})")
+            side = "where it began" if stream.number % 2 == 0 else "where it leads"
+            self._say(f"connection {stream.number // 2}: the program {side} is gone ({error.strerror})")
             self._send(Tell.RESET, stream.number)
         except asyncio.CancelledError:
             # The guest's TCP has cut off the connection, or the session ends.
@@ -275,7 +267,6 @@ class Relay:
             self._ended(stream)
 
     async def _inwards(self, stream: Stream) -> None:
-        """Transfer bytes from the program into the guest."""
         loop = asyncio.get_running_loop()
         while True:
             while not stream.credit_bytes:
@@ -299,7 +290,6 @@ class Relay:
         self._written += 1
 
     async def _outwards(self, stream: Stream) -> None:
-        """Transfer bytes from the guest to the program."""
         loop = asyncio.get_running_loop()
         while (piece := await stream.pieces.get()) is not None:
             await loop.sock_sendall(stream.socket, piece)
@@ -354,10 +344,6 @@ class Relay:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) and not self.failure.done():
             self.failure.set_exception(error)
-
-
-def _side(stream: Stream) -> str:
-    return "where it began" if stream.number % 2 == 0 else "where it leads"
 
 
 def abort(end: socket.socket) -> None:

@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.base.layout import CONSOLE, GUEST
+from leowarp.base.layout import GUEST
 from leowarp.base.nodes import host_node
-from leowarp.guest.boot.drive import drive
 from leowarp.guest.live.admission import Tally
 from leowarp.guest.live.consoles import LiveConsoles
 from leowarp.guest.live.doors import Forward
 from leowarp.guest.live.frames import WINDOW_BYTES
 from leowarp.guest.live.pace import STEP_NS, Pace
-from leowarp.guest.user.boot_input import put_input
+from leowarp.guest.user.boot_input import run
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,8 +36,7 @@ class Live:
     origin, destination: Connections of this machine's programs begin at the station `origin`, and leave the guest at
         the station `destination`.
     congestion_control: The congestion control of both ends. The default is that of the kernel.
-    doors: sequence of (socket, Forward or None). Each door has a listening socket and the destination of its
-        connections. None means a SOCKS5 proxy.
+    doors: The listening sockets, each with the destination of its connections. None means a SOCKS5 proxy.
     to_network: Whether a destination may be on another machine.
     tally: The counter of clients that reach a limit during the session.
     """
@@ -67,22 +65,19 @@ def run_live(
 ) -> None:  # fmt: skip
     """Run the session until it ends.
 
-    plan: The plan of the run. The flows of the plan also run.
+    plan: The flows of the plan also run.
     run_dir: The directory in which the guest works.
     pace: The object that keeps virtual time at the pace of real time. The function `on_time`, which is called whenever
         the guest waits for real time, may read this object.
     say: A function that gets a line of text for each event of a connection. `say` and `on_time` are called in a thread
         that is not the caller's. At the end, `say` also receives the complaints of the guest's kernel.
-    Raises LeowarpError for the same reasons as `drive`.
+    Raises LeowarpError for the same reasons as `run`.
     Raises KeyboardInterrupt if the user ends the session.
     """
-    directory = run_dir / GUEST
-    put_input(image, plan, timeline, directory / "in", lambda numbers: {"live": live.described(numbers)})
-    pieces = directory / "in" / PIECES
-    pieces.mkdir()
-    drive(
-        image, directory, run_dir / CONSOLE, duration_ns=plan.run.duration_ns, seed=plan.run.seed,
-        memory_bytes=plan.guest.memory_bytes,
+    pieces = run_dir / GUEST / "in" / PIECES
+    pieces.mkdir(parents=True)
+    run(
+        image, plan, timeline, run_dir, by_hand=lambda numbers: {"live": live.described(numbers)},
         consoles=LiveConsoles(pieces, pace, live.doors, say, on_time, live.tally, to_network=live.to_network),
         on_warning=lambda text: say(f"warning: {text}"),
     )  # fmt: skip

@@ -63,16 +63,9 @@ def answer(reply: Reply) -> bytes:
 async def requested(exactly: Exactly, write: Write) -> tuple[str, int]:
     """Read the destination in a client's request: host (a name or an address) and port.
 
-    Parameters
-    ----------
-    exactly, write : callable
-        Two functions. The function `exactly` reads a given number of bytes from the client, and `write` sends bytes to
-        the client.
-
-    Raises
-    ------
-    SocksError
-        If the client's request is not CONNECT.
+    exactly, write: Two functions. The function `exactly` reads a given number of bytes from the client, and `write`
+        sends bytes to the client.
+    Raises SocksError if the client's request is not CONNECT.
     """
     version, methods = await exactly(2)
     if version != VERSION:

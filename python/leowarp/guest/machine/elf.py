@@ -14,7 +14,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 _SYMTAB, _RELA, _NOBITS = 2, 4, 8  # Values of SHT_... in elf.h.
 _ET_REL, _ET_EXEC = 1, 2
-_EM_X86_64 = 62
+X86_64 = 62  # EM_X86_64
 
 
 def is_static_address_program(path: Path) -> bool:
@@ -25,14 +25,10 @@ def is_static_address_program(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(20)
     # Class 2 is 64 bits, data 1 is little endian (e_ident, elf(5)).
-    if len(head) < 20 or head[:6] != b"\x7fELF\x02\x01":
-        return False
-    kind, machine = struct.unpack_from("<HH", head, 16)
-    return kind == _ET_EXEC and machine == _EM_X86_64
+    return head[4:6] == b"\2\1" and machine_of(head) == X86_64 and struct.unpack_from("<H", head, 16)[0] == _ET_EXEC
 
 
-X86_64 = _EM_X86_64
-_MACHINES = {
+MACHINES = {
     3: "32-bit x86", 8: "MIPS", 20: "32-bit PowerPC", 21: "PowerPC", 22: "s390", 40: "32-bit ARM", 183: "ARM64",
     243: "RISC-V",
 }  # fmt: skip
@@ -50,15 +46,6 @@ def machine_of(head: bytes) -> int | None:
     return int(struct.unpack_from("<H" if head[5] == 1 else ">H", head, 18)[0])
 
 
-def machine_name(machine: int) -> str:
-    """Return the common name of a processor.
-
-    >>> machine_name(183)
-    'ARM64'
-    """
-    return _MACHINES.get(machine, f"machine number {machine}")
-
-
 @dataclass(frozen=True)
 class Section:
     """A section of an ELF file. `offset` is the section's position in the file, and `address` is the section's position
@@ -74,7 +61,6 @@ class Section:
 
     @property
     def end(self) -> int:
-        """The offset in the file of the first byte after the section."""
         return self.offset + self.size_bytes
 
 
@@ -114,7 +100,6 @@ class Elf:
         return self.data[offset : self.data.index(b"\0", offset)].decode("ascii", "replace")
 
     def section(self, name: str) -> Section | None:
-        """Return the first section called `name`, or None."""
         return next((section for section in self.sections if section.name == name), None)
 
     def pointer(self, offset: int) -> Target:
@@ -129,8 +114,7 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """Return a dict of the pointers that the linker must fill in. It maps a pointer's offset in the file to the
-        pointer's target."""
+        """The pointers that the linker must fill in, as a dict from their offset in the file to their target."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:
@@ -148,13 +132,11 @@ class Elf:
 
 
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
-    """Return the addresses that the program's symbol table has for `names`. The dict is empty if the program is
-    stripped.
+    """Return the virtual addresses that a program's symbol table has for `names`, including static variables. The dict
+    is empty if the program is stripped. The addresses are also valid in the running process, because the program is
+    linked at fixed addresses.
 
     path: An ELF-64 program. If the file is not an ELF-64 program, the result is meaningless, or struct.error is raised.
-    names: The names of variables, including static ones.
-    Returns: The virtual addresses. The addresses are also valid in the running process, because the program is linked
-        at fixed addresses.
     """
     elf = Elf(path)
     addresses: dict[str, int] = {}

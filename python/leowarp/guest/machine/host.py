@@ -41,10 +41,9 @@ class Check:
 
 
 def demand(checks: list[Check], attempted: str) -> None:
-    """Raise one HostError that names all failed checks, with the remedy for each.
+    """If at least one check failed, raise one HostError that names all failed checks, with the remedy for each.
 
     attempted: The action that needs the checks, for the error message. An example is "booting the guest".
-    Raises HostError if at least one check failed.
     """
     failed = [check for check in checks if not check.ok]
     if not failed:
@@ -64,7 +63,6 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
     memory_bytes: The size of the guest's memory. The file is sparse, but a guest that touches more than the available
         space dies of a bus error.
-    others: The directories that are tried last.
     """
     tried = []
     named = os.environ.get("TMPDIR")
@@ -82,8 +80,6 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
-    """Return the reason why the guest's memory file cannot be in a directory, or None if it can. The check maps a file
-    as User Mode Linux does."""
     if not directory.is_dir():
         return "does not exist"
     free_bytes = free_space_bytes(directory)
@@ -108,7 +104,6 @@ def free_space_bytes(directory: Path) -> int:
 
 
 def disk(directory: Path) -> Check:
-    """Check whether the run directory has enough free space for the records of a short run."""
     free_bytes = free_space_bytes(directory)
     return Check(
         "space for the run",
@@ -120,7 +115,6 @@ def disk(directory: Path) -> Check:
 
 
 def memory(memory_bytes: int) -> Check:
-    """Check whether the machine has enough available memory for all of the guest's memory."""
     available = available_memory_bytes()
     return Check(
         "memory",
@@ -133,19 +127,11 @@ def memory(memory_bytes: int) -> Check:
 
 def limits(memory_bytes: int) -> list[Check]:
     """Return the checks of the resource limits (ulimit). The guest ends without a message if it exceeds one of two
-    limits. The limits are on the file size (SIGXFSZ on the memory file) and on the address space (ENOMEM).
-
-    memory_bytes: The size of the guest's memory. The memory file has this size, and the address space must be larger
-        than `memory_bytes`.
-    """
+    limits. The limits are on the file size (SIGXFSZ on the memory file) and on the address space (ENOMEM)."""
+    space_bytes = memory_bytes + ADDRESS_SPACE_MARGIN_BYTES
     rules = [
         ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),
-        (
-            "address space (ulimit -v)",
-            resource.RLIMIT_AS,
-            memory_bytes + ADDRESS_SPACE_MARGIN_BYTES,
-            "ulimit -v unlimited",
-        ),
+        ("address space (ulimit -v)", resource.RLIMIT_AS, space_bytes, "ulimit -v unlimited"),
         ("open files (ulimit -n)", resource.RLIMIT_NOFILE, 64, "ulimit -n 1024"),
     ]
     checks = []
@@ -178,7 +164,6 @@ def ptrace() -> Check:
 
 
 def program(path: Path, name: str) -> Check:
-    """Check whether a program exists and may be run."""
     state = "not there" if not path.is_file() else "not executable" if not os.access(path, os.X_OK) else str(path)
     ok = state == str(path)
     return Check(name, ok, state if ok else f"{path} is {state}", "an executable file", "leowarp kernel build")
@@ -193,5 +178,4 @@ def tool(name: str, package: str, directories: str | None = None) -> Check:
 
 
 def apt(packages: list[str]) -> str:
-    """Return the command that installs Debian packages."""
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

@@ -49,7 +49,7 @@ class Look:
 def look_at(pid: int) -> Look | None:
     """Return a sample of process `pid`, or None if there is no process."""
     try:
-        fields = _fields(f"/proc/{pid}/stat")
+        fields = stat_fields(f"/proc/{pid}/stat")
         state, threads = fields[0], int(fields[17])
         is_awake = state in AWAKE or (threads > 1 and _any_awake(pid))
     except (FileNotFoundError, ProcessLookupError):
@@ -61,7 +61,7 @@ def look_at(pid: int) -> Look | None:
     return Look(int(fields[1]), own, reaped, is_awake, state in "ZX" and threads <= 1)
 
 
-def _fields(path: str) -> list[str]:
+def stat_fields(path: str) -> list[str]:
     """Return the fields of a stat file of proc(5), from field 3 (the state) on."""
     # The file is read with plain open, because a guest is sampled ten times per second. A Path and a text decoder would
     # be half of a sample's cost.
@@ -74,7 +74,7 @@ def _any_awake(pid: int) -> bool:
     """Return whether a thread of a process is awake. The thread that calls this function is ignored."""
     for thread in os.listdir(f"/proc/{pid}/task"):
         with suppress(FileNotFoundError, ProcessLookupError):
-            if int(thread) != threading.get_native_id() and _fields(f"/proc/{pid}/task/{thread}/stat")[0] in AWAKE:
+            if int(thread) != threading.get_native_id() and stat_fields(f"/proc/{pid}/task/{thread}/stat")[0] in AWAKE:
                 return True
     return False
 
@@ -126,10 +126,8 @@ class OwnTime:
         return self.cpu_s + self.asleep_s
 
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
-        """Take a new sample, or use the samples in `looks`. Return whether at least one of the processes still exists.
-
-        looks: The samples by process id, as from `everything`. Children of other processes are ignored.
-        """
+        """Take a new sample, or use the samples in `looks` (`everything`). Return whether at least one of the processes
+        still exists."""
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
         # The time limit starts with the first sample, so earlier processor time does not count.
         if self._seen_s is None:

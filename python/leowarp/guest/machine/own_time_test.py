@@ -10,10 +10,10 @@ from leowarp.guest.machine.own_time import (
     LONGEST_STEP_S,
     Look,
     OwnTime,
-    _fields,
     end_patiently,
     everything,
     look_at,
+    stat_fields,
     trees,
 )
 from support.waiting import wait_until
@@ -95,7 +95,9 @@ def test_a_thread_that_works_keeps_its_process_awake(spawn):
 def ticks_of_others(pid):
     """Return the processor time of all threads of a process except its main thread, in clock ticks."""
     others = [
-        _fields(f"/proc/{pid}/task/{thread}/stat") for thread in os.listdir(f"/proc/{pid}/task") if int(thread) != pid
+        stat_fields(f"/proc/{pid}/task/{thread}/stat")
+        for thread in os.listdir(f"/proc/{pid}/task")
+        if int(thread) != pid
     ]
     return sum(int(fields[11]) + int(fields[12]) for fields in others)
 

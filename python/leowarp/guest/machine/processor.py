@@ -41,8 +41,7 @@ class Processor:
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
-        """Take the first candidate whose name is free. The result is False if no name is free. The guest then continues
-        on its present processor."""
+        """Take the first candidate whose name is free. The result is False if no name is free."""
         for number in candidates:
             # Only one process at a time can bind an abstract name (unix(7)). The name disappears with the process,
             # however the process ends, so no file remains.
@@ -71,12 +70,10 @@ class Processor:
                 os.sched_setaffinity(pid, {self._number})
 
     def starved(self, wall_s: float, cpu_s: float) -> bool:
-        """Return whether the guest should move to another processor. The guest should move if it recently got too
-        little of its processor, and another processor is free.
+        """If the guest recently got too little of its processor, take another one that is free. Return whether one was
+        taken. The caller must then restrict the guest's processes to it (`keep`).
 
         wall_s, cpu_s: The real time, and the guest's processor time so far.
-        Returns: True if another processor was taken. The caller must restrict the guest's processes to this processor
-            (`keep`).
         """
         if self._since is None or wall_s < self._since[0]:
             self._since = (wall_s, cpu_s)
@@ -90,7 +87,6 @@ class Processor:
         return self._take(sorted(os.sched_getaffinity(0) - {self._number}))
 
     def close(self) -> None:
-        """Release the processor."""
         if self._held is not None:
             self._held.close()
         self._held, self._number = None, None

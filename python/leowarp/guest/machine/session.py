@@ -25,7 +25,6 @@ def output_of(*command: str) -> str:
     """Return the standard output of a program. The user may name any program. Its time and the size of its output are
     therefore limited.
 
-    *command: A name on the PATH or a path, and the arguments.
     Raises HostError if the program is missing, fails, prints more than `MOST_SAID_BYTES`, or has used `MOST_S` of its
         own time (`OwnTime`). If the program fails, its stderr becomes the error's message.
     """

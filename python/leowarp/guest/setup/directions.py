@@ -27,16 +27,13 @@ CERTAIN = np.uint32(0xFFFFFFFF)
 """If `loss` has this value, all packets are lost. Smaller loss values are probabilities in units of 2^-32. The guest
 compares them with a random u32."""
 
-_ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
-"""A dict from the kind of an event to the kind of table that sets the same quantity for the whole run."""
-
 
 @dataclass(frozen=True)
 class Directions:
     """The tables and queueing disciplines that the timeline sets for the directions of links.
 
     capacity_rows, channel_rows: int64 (directions,). The number of rows of each direction's tables.
-    rows: structured, dtype `ROW`. The rows of all tables, ordered by direction. For each direction, the rows of the
+    rows: dtype `ROW`. The rows of all tables, ordered by direction. For each direction, the rows of the
         capacity table come before the rows of the channel table. Each table is sorted by time.
     queues: A dict from a direction to its queueing discipline, in the form for `setup.json`. Only directions that have
         their own discipline are included.
@@ -79,8 +76,8 @@ class Directions:
         in_order: Whether packets keep their order. None means that the timeline has no column for it, as in older runs.
         probe_bytes: The IP length of the probes that measured the delays. The measured delays include the time to
             transmit a probe.
-        Returns: list of two dict, or None. The first dict is for the direction from a to b, the second for the
-            direction from b to a. Each dict has only values that differ from the agent's defaults.
+        Returns: One dict for the direction from a to b, and one for the direction from b to a. Each has only values
+            that differ from the agent's defaults.
         """
         common: dict[str, Any] = {"in_order": False} if in_order is False else {}
         if probe_bytes:
@@ -105,10 +102,8 @@ def _records(rows: pa.Table) -> np.ndarray:
 
 
 def _capacity(rows: pa.Table) -> np.ndarray:
-    """Return the records of capacities in bit/s. A record is `UNSHAPED` if the timeline has null.
-
-    Raises ScenarioError if a rate is negative. A rate of 0 is valid: nothing is sent.
-    """
+    """Return the records of capacities in bit/s. A record is `UNSHAPED` if the timeline has null. A rate of 0 is valid:
+    nothing is sent."""
     records = _records(rows)
     if len(rows):
         rate_bps = rows["rate_bps"].combine_chunks()
@@ -121,10 +116,7 @@ def _capacity(rows: pa.Table) -> np.ndarray:
 
 
 def _channel(rows: pa.Table) -> np.ndarray:
-    """Return the records of channel tables. Delays are in ns, and losses in units of 2^-32.
-
-    Raises ScenarioError if a delay is missing or negative, or a loss is not from 0 to 1.
-    """
+    """Return the records of channel tables. Delays are in ns, and losses in units of 2^-32."""
     records = _records(rows)
     if len(rows):
         delay_ns, loss_ratio = rows["delay_ns"].to_numpy(), rows["loss_ratio"].to_numpy()
@@ -141,12 +133,13 @@ def _channel(rows: pa.Table) -> np.ndarray:
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
-    """Return the queueing discipline of each direction for which the timeline sets one. The keys are directions, and
-    the values are disciplines in the agent's form."""
+    """Return the discipline, in the agent's form, of each direction for which the timeline sets one."""
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
-    for direction, row in zip(network.ends(chosen).tolist(), _taken(chosen, names), strict=True):
+    # If a timeline of an older version lacks the columns `names`, it has no event of a queue.
+    rows = chosen.select(names).to_pylist() if len(chosen) else []
+    for direction, row in zip(network.ends(chosen).tolist(), rows, strict=True):
         if direction in queues:
             raise ScenarioError(f"reading the timeline: {network.words(direction)} has two queues")
         queues[direction] = {
@@ -157,11 +150,6 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
             "limit_bytes": row["limit_bytes"],
         }
     return queues
-
-
-def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
-    # If a timeline of an older version lacks the columns `names`, its `rows` are empty.
-    return rows.select(names).to_pylist() if len(rows) else []
 
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
@@ -201,9 +189,8 @@ def _check_disciplines(directions: Directions, network: Network) -> None:
 
 
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
-    """Check that no direction has both a table and events that set the same quantity."""
-    for event, table in _ROUGH.items():
-        # If an event changed a value that a table sets for the whole run, the result would be undefined.
+    # If an event changed a value that a table sets for the whole run, the result would be undefined.
+    for event, table in (("rate", "capacity"), ("delay", "channel"), ("loss", "channel")):
         if not np.any(counts[table]):
             continue
         said = network.ends(timeline.filter(pc.field("event") == event))

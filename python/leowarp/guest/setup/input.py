@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from leowarp.applications import LAUNCHER
 from leowarp.base.errors import ScenarioError
 from leowarp.base.nodes import host_node
+from leowarp.base.streams import stream
 from leowarp.guest.setup.directions import Directions
 from leowarp.guest.setup.forwarding import forwarding
 from leowarp.guest.setup.network import HOSTS_PER_BLOCK, Network, numbers_of
-from leowarp.guest.setup.notices import false_notices
 from leowarp.scenario import Plan
 from leowarp.scenario.workload.mptcp import further_interfaces
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
@@ -72,9 +72,7 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     `tables.bin` is written only if there are tables. The setup contains only the names of the user's modules.
     `put_modules` copies the files.
 
-    plan: The plan, which defines flows, hosts, modules and observations.
     timeline: A table with the columns of `timeline.schema`, sorted by time.
-    directory: The guest's `in/`, or a subdirectory for one of several inputs.
     by_hand: A function that returns the interactive part of `setup.json`: the key `shell` or `live` and its value. The
         argument of the function is a dict from node name to host number.
     Raises ScenarioError if the timeline is not sorted, or names an unknown node or link. Also raised if both a table
@@ -104,7 +102,7 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     """Return a record for each event of a timeline, in order of time. Events that are in `setup.json` or `tables.bin`
     have no record.
 
-    Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4, describes the fields.
+    Returns: dtype `EVENT`, shape (n,). `design/interfaces.md`, section 4, describes the fields.
     Raises ScenarioError if the events are not sorted by time, or the guest does not know the kind of an event.
     """
     t_ns = timeline["t_ns"].to_numpy()
@@ -121,16 +119,13 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     keep = np.ones(len(timeline), dtype=bool)
     for code, name in enumerate(names):
         at = np.flatnonzero(codes == code)
-        if name in ("node", *_IN_SETUP):
+        if name in ("node", "queue", "capacity", "channel"):
             keep[at] = False
         elif name in _FILL:
             _FILL[name](records, at, timeline.take(pa.array(at)), network)
         elif len(at):
             raise ScenarioError(f"reading the timeline: {name!r} is not an event that the guest knows")
     return records[keep]
-
-
-_IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
@@ -160,21 +155,15 @@ def _fill_value(kind: int, column: str):
     return fill
 
 
-def distributions(timeline: pa.Table) -> list[str]:
-    """Return the distributions that the jitter events of a timeline name. Each is listed once, in order of first
-    appearance."""
-    if "distribution" not in timeline.column_names:
-        return []  # Timelines of older runs lack the column `distribution`, because jitter did not exist then.
-    return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
-
-
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
     """Return the tables from which netem samples delays. Their order gives the numbers that jitter events use.
 
     Raises ScenarioError if an event names the distribution `table`, but the timeline's metadata has none.
     """
+    if "distribution" not in timeline.column_names:
+        return []  # Timelines of older runs lack the column `distribution`, because jitter did not exist then.
     tables = []
-    for name in distributions(timeline):
+    for name in timeline["distribution"].drop_null().unique().to_pylist():
         if name == "table":
             values = TimelineMetadata.of(timeline.schema).jitter_table
             if values is None:
@@ -233,11 +222,10 @@ _FILL = {
 
 
 def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
-    """Return `setup.json` as a dict.
+    """Return `setup.json` as a dict, with the keys of design/interfaces.md, sections 4, 13, 15 and 18. A value that the
+    plan does not set is None.
 
-    network: The numbers of nodes, hosts and links.
-    directions: The settings of directions. None means that they are computed from the timeline.
-    Returns: Keys as in design/interfaces.md, sections 4, 13, 15 and 18. A value that the plan does not set is None.
+    directions: None means that they are computed from the timeline.
     """
     if directions is None:
         directions = Directions.of_timeline(timeline, network)
@@ -291,7 +279,6 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
 
 def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Return the settings of `[cures]` in the agent's form, or an empty dict without cures."""
     given = plan.cures
     known: dict[str, Any] = {}
     buffer = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
@@ -314,6 +301,27 @@ def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
             "false": false_notices(plan, host_numbers),
         }
     return known
+
+
+def false_notices(plan: "Plan", host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
+    """Return the false notices of a run, sorted by time. Each end of a flow gets notices about the other end.
+
+    Each notice has a time on the run's clock in ns, the host that gets the notice, and a destination. The notice says
+    that the route to this destination changes. For each pair of hosts, the times are a Poisson process with mean
+    interval `cures.notify_false_interval`. The times of each pair come from a separate random stream. The stream's name
+    is ``cures.notices`` with the two host numbers.
+    """
+    mean_ns = plan.cures.notify_false_interval_ns
+    if mean_ns is None:
+        return []
+    ends = [tuple(host_numbers[host_node(name)] for name in (flow.source, flow.destination)) for flow in plan.flows]
+    out = []
+    for told, destination in sorted({pair for a, b in ends for pair in ((a, b), (b, a))}):
+        rng = stream(plan.run.seed, "cures.notices", told, destination)
+        t_ns = 0
+        while (t_ns := t_ns + round(rng.exponential(mean_ns))) < plan.run.duration_ns:
+            out.append((t_ns, told, destination))
+    return sorted(out)
 
 
 def address(host: int, family: str = "ipv4") -> str:
@@ -350,11 +358,8 @@ def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: di
 
 
 def modules(plan: "Plan") -> list[dict[str, Any]]:
-    """Return the kernel modules of a plan as entries of the setup. Modules from the user's files come first, then
-    modules of the guest kernel.
-
-    `put_modules` copies a user's module into the guest's `in/`. The entry of the module names this copy.
-    """
+    """Return the kernel modules of a plan as entries of the setup, first those from the user's files. Such an entry has
+    the name of the copy that `put_modules` makes."""
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [
         {
@@ -397,10 +402,6 @@ def _column(rows: pa.Table, name: str) -> list[Any]:
 
 
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Return a flow's entry in the setup, with host numbers for the source and the destination.
-
-    Raises ScenarioError if the timeline has no host at one of the flow's stations.
-    """
     ends = []
     for station in (flow.source, flow.destination):
         name = host_node(station)
@@ -427,7 +428,6 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def _mptcp(plan: "Plan", flow: Any) -> dict[str, Any]:
-    """Return the additional fields of a Multipath TCP flow, or an empty dict for other flows."""
     if not flow.is_mptcp:
         return {}
     if flow.subflow_of is None:
@@ -438,7 +438,6 @@ def _mptcp(plan: "Plan", flow: Any) -> dict[str, Any]:
 
 
 def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) -> dict[str, Any]:
-    """Return the field `program` of a flow of kind program, or an empty dict for other kinds."""
     if flow.kind != "program":
         return {}
     client_at, server_at = (flow.source, flow.destination)[:: 1 if flow.client_at == "source" else -1]
@@ -472,13 +471,12 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) 
 
 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
-    """Return the periods of the run in which all packets are stored, as [from, to) in ns, sorted and disjoint.
+    """Return the periods of the run in which all packets are stored, as [from, to) in ns, sorted and disjoint. The list
+    is empty if only late, lost and repeated packets are stored.
 
     Each period surrounds a route change. It begins `observe.packets_before` before the change and ends
-    `observe.packets_after` after the change. Periods that overlap or touch are merged.
-
-    Returns: list of [int, int]. Periods are cut at the start and at the end of the run. The list is empty if only late,
-        lost and repeated packets are stored.
+    `observe.packets_after` after the change. Periods are cut at the start and at the end of the run. Periods that
+    overlap or touch are merged.
     """
     if plan.observe.packets == "none":
         return []

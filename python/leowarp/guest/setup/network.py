@@ -21,10 +21,9 @@ HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 class Network:
     """The numbers of nodes, hosts and links.
 
-    nodes: list of (name, kind)
+    nodes: The name and kind of each node.
     hosts: The node numbers of the hosts, in order of appearance.
-    links: pyarrow.Table with one row per link. The row contains all columns of the first event that brought the link
-        up.
+    links: One row per link, with all columns of the first event that brought the link up.
     link_a, link_b: int64 arrays of shape (n,). The node numbers of the two ends of each link.
     """
 
@@ -59,12 +58,10 @@ class Network:
 
     @property
     def node_numbers(self) -> dict[str, int]:
-        """The node number by name."""
         return {name: number for number, (name, _) in enumerate(self.nodes)}
 
     @property
     def host_numbers(self) -> dict[str, int]:
-        """The host number by node name."""
         return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
 
     def ends(self, rows: pa.Table) -> np.ndarray:
@@ -84,17 +81,14 @@ class Network:
 
         Raises ScenarioError if a pair has no link.
         """
-        keys = _pair(self.link_a, self.link_b, len(self.nodes))
-        # The links of node pairs are found by one sort and a binary search, because timelines have millions of events.
-        order = np.argsort(keys)
-        wanted = _pair(a, b, len(self.nodes))
-        at = np.searchsorted(keys, wanted, sorter=order)
-        at = np.minimum(at, max(len(keys) - 1, 0))
-        if len(wanted) and (not len(keys) or np.any(keys[order[at]] != wanted)):
-            bad = 0 if not len(keys) else int(np.flatnonzero(keys[order[at]] != wanted)[0])
-            ends = self.nodes[a[bad]][0], self.nodes[b[bad]][0]
+        # The links of all node pairs are found at once, because timelines have millions of events.
+        wanted = pa.array(_pair(a, b, len(self.nodes)))
+        known = pa.array(_pair(self.link_a, self.link_b, len(self.nodes)))
+        link = pc.index_in(wanted, value_set=known).fill_null(-1).to_numpy()
+        unknown = np.flatnonzero(link < 0)
+        if len(unknown):
+            ends = self.nodes[a[unknown[0]]][0], self.nodes[b[unknown[0]]][0]
             raise ScenarioError(f"reading the timeline: an event uses the link {ends[0]} - {ends[1]}, never created")
-        link = order[at] if len(keys) else np.zeros(0, dtype=np.int64)
         return (2 * link + (self.link_a[link] != a)).astype(np.uint32)
 
 

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from leowarp.guest.setup.notices import false_notices
+from leowarp.guest.setup.input import false_notices
 from leowarp.scenario import load, resolve
 from leowarp.scenario.loading_test import GOOD, write
 

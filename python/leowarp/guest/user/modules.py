@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,7 @@ from leowarp.base.errors import HostError, ScenarioError
 from leowarp.guest.building import recipe
 from leowarp.guest.building.cache import content_key, demand_path_for_make, entry_or_build, sha256_of_file
 from leowarp.guest.building.image import GuestImage
-from leowarp.guest.building.kernel import Kernel
-from leowarp.guest.building.trust import ARCHIVE, demand
+from leowarp.guest.building.trust import ARCHIVE, OnMessage, demand
 from leowarp.guest.machine.host import apt
 from leowarp.guest.machine.session import own_session
 from leowarp.guest.setup.input import MODULES
@@ -40,22 +39,20 @@ KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/
 # Maximum number of compiler output lines in a message.
 SHOWN_LINES = 40
 
-OnMessage = Callable[[str], None]
-
 
 def module_name(source: Path) -> str:
     """Return the kernel's name of a module: the stem of its file, with underscores for hyphens."""
     return source.stem.replace("-", "_")
 
 
-def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
+def compiled(source: Path, kernel: Path, on_message: OnMessage = lambda text: None) -> Path:
     """Return the path of the compiled module `NAME.ko`. The module is compiled from the C file `source` against
     `kernel`, or copied from the cache.
 
     source: A C file, which may include the kernel's headers. The file may also include source files of the kernel's
         congestion controls (example: `"net/ipv4/tcp_cubic.c"`).
-    kernel: A built kernel. A kernel that the user built must have `module-tree.tar.xz` beside it. The build writes this
-        file.
+    kernel: The program of a built kernel. A kernel that the user built must have `module-tree.tar.xz` beside it. The
+        build writes this file.
     on_message: A function that is called with a line of text before each slow step, and with each compiler warning.
     Raises ScenarioError, with the compiler's messages, if the file cannot be read or does not compile.
     Raises HostError if this machine has no compiler.
@@ -64,10 +61,10 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
         text = source.read_bytes()
     except OSError as error:
         raise ScenarioError(f"reading the module {source}: {error.strerror}") from error
-    archive = kernel.program.parent / ARCHIVE
+    archive = kernel.parent / ARCHIVE
     if not archive.is_file():
         raise ScenarioError(
-            f"compiling the module {source}: the kernel {kernel.program} came without {ARCHIVE}, what modules are "
+            f"compiling the module {source}: the kernel {kernel} came without {ARCHIVE}, what modules are "
             "compiled against",
             hint="leave guest.kernel out, name the kernel's tree instead (--kernel TREE), or build the binary with "
             "guest/build.sh, which puts the archive beside it",
@@ -76,13 +73,10 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
     _demand_tools(source)
     name = module_name(source)
     tree_sha256 = sha256_of_file(archive)
-    parts: dict[str, str | bytes | Path] = {
-        "name": name,
-        "source": text,
-        "tree": tree_sha256,
-        "kbuild": KBUILD,
-        "compiler": recipe.first_line_of("gcc", "--version"),
-    }
+    compiler = recipe.first_line_of("gcc", "--version")
+    key = content_key(
+        [("compiler", compiler), ("kbuild", KBUILD), ("name", name), ("source", text), ("tree", tree_sha256)]
+    )
 
     def make(entry: Path) -> None:
         demand_path_for_make(f"compiling the module {source}")
@@ -98,7 +92,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             # Only the module is stored in the cache, because other files of kbuild contain paths of this machine.
             shutil.move(directory / f"{name}.ko", entry / f"{name}.ko")
 
-    return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"
+    return entry_or_build(KIND, key, make, on_message=on_message) / f"{name}.ko"
 
 
 def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
@@ -108,8 +102,7 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
         module that the user never accepted (`trust`).
     """
     demand(plan, on_message)
-    kernel = Kernel(image.kernel, image.symbols, image.kernel_facts)
-    return [compiled(file.path, kernel, on_message) for file in plan.guest.cc_modules]
+    return [compiled(file.path, image.kernel, on_message) for file in plan.guest.cc_modules]
 
 
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
@@ -146,7 +139,6 @@ def _demand_tools(source: Path) -> None:
 
 
 def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
-    """Return the directory with the unpacked archive. The archive is unpacked only once per content."""
 
     def make(entry: Path) -> None:
         on_message(f"unpacking {archive.name} (56 MB)")

@@ -8,7 +8,6 @@ import pytest
 
 from leowarp.base.errors import HostError, ScenarioError
 from leowarp.guest.boot.watch import members_of_session
-from leowarp.guest.building.kernel import Kernel
 from leowarp.guest.user import modules
 from leowarp.guest.user.modules import ARCHIVE, compiled, put_modules
 from support.waiting import wait_until, wait_until_gone
@@ -31,7 +30,7 @@ def workshop(monkeypatch, tmp_path):
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
 
-    def made(line: str = "") -> Kernel:
+    def made(line: str = "") -> Path:
         tree, place = tmp_path / "tree", tmp_path / "kernel"
         tree.mkdir(exist_ok=True)
         place.mkdir(exist_ok=True)
@@ -39,7 +38,7 @@ def workshop(monkeypatch, tmp_path):
         # The cache key contains a hash of the archive, so two archives of the same files must have the same bytes.
         subprocess.run(["tar", "--mtime=@0", "--sort=name", "-cJf", place / ARCHIVE, "-C", tree, "."], check=True)
         (place / "linux").touch()
-        return Kernel(place / "linux", {}, {})
+        return place / "linux"
 
     return made
 
@@ -95,7 +94,7 @@ def test_an_interrupted_compilation_leaves_no_process_and_nothing_half_done(work
         raise KeyboardInterrupt
 
     monkeypatch.setattr(modules.subprocess.Popen, "communicate", interrupted)
-    monkeypatch.setattr(modules, "_tree", lambda archive, sha256, say: kernel.program.parent.parent / "tree")
+    monkeypatch.setattr(modules, "_tree", lambda archive, sha256, say: kernel.parent.parent / "tree")
     monkeypatch.setattr(modules.recipe, "first_line_of", lambda *command: "a compiler")
     with pytest.raises(KeyboardInterrupt):
         compiled(source, kernel)
@@ -106,7 +105,7 @@ def test_an_interrupted_compilation_leaves_no_process_and_nothing_half_done(work
 
 def test_a_kernel_without_the_archive_says_what_to_name_instead(source, tmp_path):
     with pytest.raises(ScenarioError, match=ARCHIVE) as caught:
-        compiled(source, Kernel(tmp_path / "linux", {}, {}))
+        compiled(source, tmp_path / "linux")
     assert "--kernel TREE" in caught.value.hint
 
 

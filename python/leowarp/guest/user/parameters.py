@@ -40,9 +40,7 @@ _INTEGERS = {
 _BOOLEANS = ("bool", "invbool", "bint")
 _TEXTS = ("charp", "string")
 # kstrtoull with radix 0 (lib/kstrtox.c) reads 0x as hexadecimal and 0 as octal.
-_INTEGER = re.compile(
-    r"(?P<sign>[+-]?)(?:0[xX](?P<hexadecimal>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*))"
-)
+_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 
 
 @dataclass(frozen=True)
@@ -90,15 +88,12 @@ def _takes(kind: str | None, value: str) -> bool:
         return re.match(r"[yYtT1nNfF0]|[oO][nNfF]", value) is not None
     if kind not in _INTEGERS:
         return True
-    match = _INTEGER.fullmatch(value)
     bits, signed = _INTEGERS[kind]
-    if match is None or (match["sign"] == "-" and not signed):
+    if _INTEGER.fullmatch(value) is None or (value.startswith("-") and not signed):
         return False
-    digits, radix = next((match[name], radix) for name, radix in (("hexadecimal", 16), ("octal", 8), ("decimal", 10))
-                         if match[name] is not None)  # fmt: skip
-    number = int(digits, radix) * (-1 if match["sign"] == "-" else 1)
     least, most = _range(bits, signed)
-    return least <= number <= most
+    # Python's octal numbers begin with 0o.
+    return least <= int(re.sub(r"^([+-]?0)(?=[0-7])", r"\1o", value), 0) <= most
 
 
 def _range(bits: int, signed: bool) -> tuple[int, int]:
@@ -108,9 +103,8 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 def parameters_in(file: Path) -> Declared:
     """Read the parameters that a module's file (`NAME.ko`) or a kernel's program declares.
 
-    Returns: A dict from the name of a module to its parameters, which are keyed by name. For a module's file, the only
-        key is the file's stem. The mapping is empty if the file is a kernel program without the structure of a 6.12
-        kernel.
+    For a module's file, the only key is the file's stem. The mapping is empty if the file is a kernel program without
+    the structure of a 6.12 kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)
@@ -145,8 +139,7 @@ _ARRAY = "array"
 
 
 def _type_at(elf: Elf, offset: int, exported: Mapping[int, int]) -> str | None:
-    """Return the name of the type, without `param_ops_`, found from the pointer at `offset`. The result is None for an
-    unknown type."""
+    """Return the type to whose operations the pointer at `offset` leads, or None if it is unknown."""
     target = elf.pointer(offset)
     name = target.name or ""
     if target.address is not None and target.address in exported:
@@ -164,11 +157,8 @@ def _text_of(elf: Elf, offset: int) -> str:
 
 
 def _exported(elf: Elf) -> dict[int, int]:
-    """Return a dict about the symbols that a kernel exports to modules. It maps a symbol's address to the file offset
-    of the pointer to the symbol's name.
-
-    The kernel program is stripped and contains only exported symbols.
-    """
+    """Return the symbols that a kernel exports to modules. The dict maps a symbol's address to the file offset of the
+    pointer to its name. The kernel program is stripped and contains only exported symbols."""
     sections = [section for name in ("__ksymtab", "__ksymtab_gpl") if (section := elf.section(name))]
     return {
         struct.unpack_from("<Q", elf.data, at)[0]: at + _EXPORT_NAME_AT
@@ -214,7 +204,8 @@ def _mistake(module: str, name: str, value: str, known: Mapping[str, Parameter])
     parameter = known.get(name)
     if parameter is None:
         near = _guess(name, known)
-        has = f"it has: {listed(known)}" if known else "it has none: declare one with module_param(NAME, TYPE, 0644)"
+        listed = ", ".join(f"{each} ({own})" for each, own in sorted(known.items()))
+        has = f"it has: {listed}" if known else "it has none: declare one with module_param(NAME, TYPE, 0644)"
         return f"{key}: the module {module} has no parameter {name}", near + has
     if not parameter.permissions & _WRITABLE:
         cure = f"take it out, or declare it with module_param({name}, {parameter.type or 'TYPE'}, 0644)"
@@ -227,12 +218,3 @@ def _mistake(module: str, name: str, value: str, known: Mapping[str, Parameter])
 def _guess(name: str, known: Mapping[str, object]) -> str:
     near = nearest(name, list(known))
     return f'did you mean "{near}"? ' if near else ""
-
-
-def listed(parameters: Mapping[str, Parameter]) -> str:
-    """Return the names and types of the parameters, for a message.
-
-    >>> listed({"add": Parameter("uint", 0o644)})
-    'add (uint)'
-    """
-    return ", ".join(f"{name} ({parameter})" for name, parameter in sorted(parameters.items()))
