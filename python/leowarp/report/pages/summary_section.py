@@ -11,7 +11,7 @@ from leowarp.report import html
 from leowarp.report.labels import MOST_LINES, labels, worded
 from leowarp.report.pages.scalar_rows import all_zero, scalar_rows
 from leowarp.results.run import Run
-from leowarp.scalars.of_run import CURES
+from leowarp.scalars.of_run import FAIRNESS
 from leowarp.scalars.overview import Section, overview
 
 MOST_FIRST = 6
@@ -77,23 +77,8 @@ FLOW_ROWS = (
 )
 """The scalars of a flow that come first in the tables, in this order."""
 
-RUN_ROWS = (
-    "fairness.jain_index",
-    "route_changes",
-    "route_changes_shorter",
-    "route_changes_with_late_pkts",
-    "path_delay_min_ns",
-    "path_delay_mean_ns",
-    "path_delay_max_ns",
-    "no_path_s",
-    "drops_pkts",
-    *scalars.names(CURES),
-    "received_ce_pkts",
-    "late_outside_changes_pkts",
-    "virtual_s",
-    "cpu_s",
-    "wall_s",
-)
+# Jain's index comes first, because it belongs to the flows' scalars above.
+RUN_ROWS = ("fairness.jain_index", *(each.name for each in scalars.RUN if each.page and each not in FAIRNESS))
 """The scalars of the run that come after the flows' scalars."""
 
 
