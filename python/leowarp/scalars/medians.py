@@ -40,19 +40,18 @@ class MedianInterval:
 
 
 @functools.cache
-def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
+def order_interval(count: int) -> tuple[int, float]:
     """Return the pair (j, probability). The j-th smallest and the j-th largest of `count` values enclose the median
     with this probability.
 
     count: The number of values, at least 1. For a `count` of 1, the probability is 0.
-    confidence: The minimum probability.
     """
     # Wider intervals have a higher probability. A binary search finds the largest j whose interval reaches the required
     # confidence.
     low, high = 1, max(count // 2, 1)
     while low < high:
         j = (low + high + 1) // 2
-        low, high = (j, high) if coverage_ratio(count, j) >= confidence else (low, j - 1)
+        low, high = (j, high) if coverage_ratio(count, j) >= CONFIDENCE else (low, j - 1)
     return low, coverage_ratio(count, low)
 
 
@@ -67,13 +66,10 @@ def coverage_ratio(count: int, j: int) -> float:
     return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 
-def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:
-    """Return the median of values, with the interval of `order_interval`.
-
-    values: The values, at least one. None may be missing.
-    """
+def median_interval(values: Sequence[float]) -> MedianInterval:
+    """Return the median of at least one value, with the interval of `order_interval`."""
     ordered, count = sorted(values), len(values)
-    j, _ = order_interval(count, confidence)
+    j, _ = order_interval(count)
     middle = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
     return MedianInterval(middle, ordered[j - 1], ordered[count - j], count)
 
