@@ -62,10 +62,7 @@ share of the flows does not exceed."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
-    """Return the tables of one run: its TCP flows, its pings, its other probes, and the run itself.
-
-    summary: The content of `summary.json`.
-    """
+    """Return the tables of one run: its TCP flows, its pings, its other probes, and the run itself."""
     sections = []
     for kind, (title, rows) in KINDS.items():
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
@@ -73,7 +70,7 @@ def overview(summary: dict[str, Any]) -> list[Section]:
             continue
         # If all flows have the same direction, it is shown in the title. If directions differ, the name of each column
         # contains the flow's direction.
-        ways = list(dict.fromkeys(_way(flow) for flow in flows))
+        ways = list(dict.fromkeys(FlowKey.of_summary(flow).pair for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         # Flows are numbered only if there are several flows; this number is the argument of `--flow`.
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
@@ -105,9 +102,7 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
             sections.append(_compared_over_flows(title, rows, kind, names, summaries))
             continue
         for place in places:
-            mine = [of_run.get((place, kind)) for of_run in flows]
-            of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-            heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(places) == 1)
+            heading, of_runs = _compared(place, kind, flows, summaries, alone=len(places) == 1)
             sections.append(Section(heading, tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS)))
     return [*sections, Section("Runs", tuple(names), _rows(RUN_ROWS, summaries, scalars.RUN_SCALARS))]
 
@@ -125,18 +120,23 @@ MOST_COMPARED = 4
 """A comparison has a table per flow only if there are at most this many flows of a kind."""
 
 
-def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
-    """Return the heading of a compared flow's table, for example "TCP, A to B, cubic (flow 2)". The flow's name omits
-    the parts that differ between the runs."""
-    words = common_name([FlowKey.of_summary(flow) for flow in flows], alone=alone)
-    return f"{title}, {words}" if words else title
+def _compared(
+    place: int, kind: str, flows: Sequence[dict[tuple[int, str], dict[str, Any]]], summaries: Sequence[dict[str, Any]],
+    *, alone: bool,
+) -> tuple[str, list[dict[str, Any]]]:  # fmt: skip
+    """Return the heading of a compared flow's table, for example "TCP, A to B, cubic (flow 2)", and the scalars of each
+    run and its flow. The flow's name omits the parts that differ between the runs."""
+    mine = [of_run.get((place, kind)) for of_run in flows]
+    words = common_name([FlowKey.of_summary(flow) for flow in mine if flow is not None], alone=alone)
+    of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
+    return f"{KINDS[kind][0]}, {words}" if words else KINDS[kind][0], of_runs
 
 
 def _compared_over_flows(
     title: str, rows: Sequence[Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
 ) -> Section:
-    """Return a table that compares runs, one column per run. It summarises each quantity over the flows of one kind.
-    The rows are the sum (if the quantity can be summed), the median, and the middle 80 %."""
+    """Return a table over the flows of one kind, with one column per run. The rows of a quantity are the sum (if the
+    quantity can be summed), the median, and the middle 80 %."""
     columns = []
     for summary in summaries:
         flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
@@ -190,11 +190,8 @@ def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quan
     keys = sorted({key for of_run in flows for key in of_run})
     found = []
     for place, kind in keys:
-        title, rows = KINDS[kind]
-        mine = [of_run.get((place, kind)) for of_run in flows]
-        of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-        heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(keys) == 1)
-        found.append((heading, _values(rows, of_runs, scalars.FLOW_SCALARS)))
+        heading, of_runs = _compared(place, kind, flows, summaries, alone=len(keys) == 1)
+        found.append((heading, _values(KINDS[kind][1], of_runs, scalars.FLOW_SCALARS)))
     return [*found, ("Runs", _values(RUN_ROWS, summaries, scalars.RUN_SCALARS))]
 
 
@@ -233,8 +230,7 @@ def _rows(rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict
 def _shown(
     rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[tuple[Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
-    """Return the rows that are shown. Each has a name, a label, a function that formats values, and a tuple of values
-    per column."""
+    """Return the rows that are shown, each with its label, the function that formats values, and the values by column."""
     shown = []
     columns = [scalars.flat(column) for column in columns]
     for row in rows:
@@ -353,7 +349,3 @@ def _kind(flow: dict[str, Any]) -> str:
         return "datagrams"
     # A ping flow without any replies is shown as one-way probes, like a udp flow.
     return "ping" if flow["kind"] == "ping" and flow.get("replies_pkts") is not None else "probe"
-
-
-def _way(flow: dict[str, Any]) -> str | None:
-    return FlowKey.of_summary(flow).pair
