@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -236,18 +236,19 @@ def highest_of(*panels: Axes) -> float:
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
 
 
-def format_of(file: Path, option: str) -> str:
-    """Return the format of a figure's file, from the file's suffix.
+def draw_file(file: Path, option: str, draw: Callable[[], Figure]) -> None:
+    """Write the figure that `draw` returns into a file, whose suffix sets the format: .svg, .pdf or .png.
 
     option: The command-line option with which the user chose the file. The message names it.
-    Returns: "svg", "pdf" or "png".
-    Raises ScenarioError if the format is none of `FORMATS`.
+    Raises ScenarioError if the format is none of `FORMATS`. Nothing is drawn in this case.
     """
     kind = file.suffix.lstrip(".").lower()
     if kind not in FORMATS:
         raise ScenarioError(f"{option} {file}: cannot draw {kind or 'a file without an ending'}",
                             f"end its name in one of .{', .'.join(FORMATS)}")  # fmt: skip
-    return kind
+    with styled():
+        figure = draw()
+    save(figure, file.with_suffix(""), [kind])
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, description: str = "") -> list[Path]:

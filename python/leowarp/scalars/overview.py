@@ -230,7 +230,7 @@ def _rows(rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict
 def _shown(
     rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[tuple[Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
-    """Return the rows that are shown, each with its label, the function that formats values, and the values by column."""
+    """Return the rows that are shown, each with its label, the function for its texts, and its values by column."""
     shown = []
     columns = [scalars.flat(column) for column in columns]
     for row in rows:

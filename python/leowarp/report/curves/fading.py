@@ -17,7 +17,7 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
-from leowarp.report.style import AFTER, BEFORE, PAGE_IN, format_of, new_figure, save, styled
+from leowarp.report.style import AFTER, BEFORE, PAGE_IN, draw_file, new_figure
 from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
@@ -32,17 +32,11 @@ LIGHTEST, DARKEST = 0.88, 0.25
 def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str) -> None:
     """Write `fading_figure` into a file.
 
-    channel: The channel that made the series. The closed forms of its model are drawn.
-    file: The file, whose suffix sets the format: .svg, .pdf or .png.
-    footer: The text below the figure.
     Raises ScenarioError if the file's suffix is not a known format, if the file cannot be written, or if the power
     never changes.
     """
-    kind = format_of(file, "--figure")
-    with styled():
-        figure = fading_figure(power, channel, footer)
     try:
-        save(figure, file.with_suffix(""), [kind])
+        draw_file(file, "--figure", lambda: fading_figure(power, channel, footer))
     except OSError as error:
         raise ScenarioError(f"--figure {file}: {error}") from None
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
-from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, format_of, new_figure, save, styled
+from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
 from leowarp.timeline.recordings import Description, Measurement, Schedule, Series
 
 # Number of bins per period. With a period of 15 s, as for a dish's reconfigurations, a bin is 125 ms long. An outage of
@@ -20,17 +20,6 @@ from leowarp.timeline.recordings import Description, Measurement, Schedule, Seri
 # ms apart).
 _BINS = 120
 _MOST_ROWS = 400
-
-
-def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
-    """Write `folded_figure` into a file.
-
-    Raises ScenarioError if the suffix of the file is not a known format, or if no series has a period.
-    """
-    kind = format_of(file, "--folded")
-    with styled():
-        figure = folded_figure(described)
-    save(figure, file.with_suffix(""), [kind])
 
 
 def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:

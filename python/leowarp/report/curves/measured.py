@@ -10,25 +10,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, format_of, mark_changes, new_figure, save, styled
+from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, mark_changes, new_figure
 from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
 MOST_SLOTS = 60
 """The maximum number of reconfigurations that are drawn as lines. More lines would hide the data."""
-
-
-def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
-    """Write `measured_figure` into a file.
-
-    described: sequence of (Measurement, Description)
-    file: The file, whose suffix sets the format: .svg, .pdf or .png.
-    Raises ScenarioError if the suffix of the file is not a known format.
-    """
-    kind = format_of(file, "--figure")
-    with styled():
-        figure = measured_figure(described)
-    save(figure, file.with_suffix(""), [kind])
 
 
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
