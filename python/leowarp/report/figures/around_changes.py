@@ -29,21 +29,6 @@ _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
 
-def chosen_changes(run: Run, count: int) -> list[int]:
-    """Return the times of the route changes with the most late packets. If changes have equally many late packets, the
-    change with the most lost packets comes first.
-
-    run: A view of one flow, or a run with one flow.
-    Returns: The times in ascending order, in ns on the run's clock. If the run has fewer changes than `count`, all
-        times are returned.
-    Raises TraceError if the flow's path never changed.
-    """
-    order = hit_hardest_first(hits(run))[:count]
-    if not order:
-        raise _never_changed([run])
-    return sorted(order)
-
-
 def _never_changed(group: Sequence[Run]) -> TraceError:
     run = group[0]
     whose = "the route" if len(run.observed_plan.flows) == 1 else f"the route of {run.flow_names[run.main_flow]}"
@@ -56,7 +41,6 @@ def _never_changed(group: Sequence[Run]) -> TraceError:
 def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
     """Return the view of the first run's flow that has the most late packets at one route change.
 
-    runs: The views of the flows. Views of runs other than the first are ignored.
     change_s: The time in s of the route change at which the flows are compared. If it is None, the flows are compared
         over all changes. Flows whose path did not change at `change_s` come last.
     Raises TraceError if `change_s` is None and no flow's path ever changed.
@@ -73,6 +57,13 @@ def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
 
     # `max` returns the first of equal values, so the same runs always give the same figure.
     return max(group, key=most)
+
+
+def shown_change(runs: Sequence[Run], change_s: float | None) -> tuple[Run, int]:
+    """Return the view that `hardest_hit` chooses, and the time in ns of the change to show. By default, it is this
+    view's change with the most late packets."""
+    run = hardest_hit(runs, change_s)
+    return run, hit_hardest_first(hits(run))[0] if change_s is None else round(change_s * 1e9)
 
 
 class Column(NamedTuple):
@@ -215,15 +206,10 @@ def srtt_around_changes(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw the smoothed RTT around route changes (fig. 8). Also draw the RTT of each packet and of the empty path.
+    """Draw the smoothed RTT around route changes (fig. 8), with one panel per change. Also draw the RTT of each packet
+    and of the empty path: the sum of both directions' current propagation delays, without queues.
 
-    before_s, after_s: The shown time in s before and after each change.
-    count: The number of shown changes of a single run. Each of several runs has one.
-    change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
-        `instants.common_instant` chooses.
-    Returns: A figure with one panel per change, in ms over s. The RTT of the empty path is the sum of both directions'
-        current propagation delays, without queues.
-    Raises TraceError if no path ever changed.
+    The parameters and the error are those of `cwnd_around_changes`.
     """
     columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 2.3 + _below(columns), footer_of(runs))

@@ -151,13 +151,8 @@ def queues_at_change(
     """Draw the queues around a route change. A dashed line is a link that the change removes from the path. All other
     lines are links that the change keeps or adds.
 
-    before_s, after_s: The shown time in s before and after each change.
-    count: The number of changes to show for a single run. If there are several runs, one change of each run is shown.
-    change_s: The time in s that is shown for all runs. The default for several runs is the time that
-        `instants.common_instant` chooses.
-    Returns: A figure with one panel per change, in packets over s. A panel shows the flow that the panel's route change
-        affected most. A link is left out if its queue never has more than one packet.
-    Raises TraceError if no path ever changed.
+    The figure has one panel per change, which shows the flow that the change affected most. A link is left out if its
+    queue never has more than one packet. The parameters and the error are those of `cwnd_around_changes`.
     """
     columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 2.6, footer_of(runs))
