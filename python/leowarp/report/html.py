@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import base64
 import html
+import os
 import re
 import struct
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ import pandas as pd
 from leowarp.base.pagepolicy import policy_tag
 from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
+from leowarp.scalars.overview import Section
 
 LARGEST_SVG_BYTES = 400_000
 """The maximum size of an SVG in a page, in bytes. If the SVG is larger, the page embeds the PNG instead. An SVG with
@@ -77,6 +80,11 @@ def section(name: str, heading: str, content: str) -> str:
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
 
+def folded(summary: str, content: str, *, is_open: bool = False) -> str:
+    """Return the HTML of content that a reader unfolds, or "" without content."""
+    return f"<details{' open' * is_open}><summary>{text(summary)}</summary>{content}</details>" if content else ""
+
+
 def navigation(entries: Iterable[tuple[str, str]]) -> str:
     """Return the HTML list of links to the sections."""
     links = "".join(f'<a href="#{text(name)}">{text(heading)}</a>' for name, heading in entries)
@@ -125,6 +133,30 @@ def table(
         f"<div {scroll}><table><caption><span>{text(caption)}</span></caption><thead><tr>{head}</tr></thead>\n"
         f"<tbody>{chr(10).join(lines)}</tbody></table></div>\n"
     )
+
+
+def section_table(section: Section) -> str:
+    """Return the HTML of a table of the overview."""
+    return table(section.title, ["", *section.columns], [(name, *texts) for name, texts in section.rows])
+
+
+def arrow(before: Any, after: Any, scale: float) -> str:
+    """Return the text of a change, in which a missing value is "none". With the scale 1, values are whole numbers."""
+    texts = [
+        "none" if pd.isna(value) else f"{value / scale:.2f}" if scale != 1 else f"{int(value)}"
+        for value in (before, after)
+    ]
+    return " → ".join(texts)
+
+
+def link(shown: str, page: Path | None, folder: Path) -> str:
+    """Return a link from a page in `folder` to another page, with the HTML `shown`. Without a page, return `shown`."""
+    if page is None:
+        return shown
+    # Symbolic links are resolved first. After a symbolic link, ".." means the directory above the link's target, not
+    # the directory that contains the link.
+    address = Path(os.path.relpath(page.resolve(), folder.resolve())).as_posix()
+    return f'<a href="{text(address)}">{shown}</a>'
 
 
 def cell(value: object) -> str:

@@ -110,14 +110,11 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """Return the sections that are printed for `section`. Their tables are not too wide. If there are too many flows
-    for one column each, the result is two tables. One table has sums and quantiles over the flows. The other table has
-    the three worst and the three best flows."""
+    """Return the tables that are printed for `section`. If there are too many flows for one column each, one table has
+    sums and quantiles over the flows, and another the three worst and the three best flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
-    ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
-    few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
-    return [section.spread, few] if ends else [section.spread]
+    return [section.spread, section.ends()]
 
 
 def _table(section: Section) -> str:

@@ -55,6 +55,12 @@ class Section:
         rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
         return Section(title, tuple(self.columns[place] for place in places), rows)
 
+    def ends(self) -> Section:
+        """Return the table of only the three worst and the three best flows. The worst flows come first, because a
+        reader of ninety flows looks for problems."""
+        places = [*self.ranked[:3], *self.ranked[: -3 - 1 : -1]]
+        return self.of(f"{self.title}: worst 3, then best 3 by {self.ranked_by}", places)
+
 
 SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
 """The columns of a table over all flows. All columns except the sum are quantiles. A quantile is the value that this

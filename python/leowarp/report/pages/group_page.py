@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,12 +44,10 @@ def write_group_comparison(
         except TraceError as error:
             not_drawn.append(f"<li>{html.text(title)}: {html.text(error.message)}</li>")
         else:
-            caption = f"Line: median over the seeds at each instant. Band: {_lower(interval)}"
+            caption = f"Line: median over the seeds at each instant. Band: {interval.removeprefix('In brackets: ')}"
             pictures.append(html.picture(folder / FIGURES_FOLDER / name, title, caption, FIGURES_FOLDER))
-    tables = "".join(
-        html.table(section.title, ["", *section.columns], [(name, *values) for name, values in section.rows])
-        for section in compared_groups(names, [[run.summary for run in group.runs] for group in groups])
-    )
+    of_groups = [[run.summary for run in group.runs] for group in groups]
+    tables = "".join(map(html.section_table, compared_groups(names, of_groups)))
     figures = f'<div class="figures">{"".join(pictures)}</div>' + (
         f"<ul>{''.join(not_drawn)}</ul>" if not_drawn else ""
     )
@@ -79,20 +76,10 @@ def write_group_comparison(
     return folder / "index.html"
 
 
-def _lower(text: str) -> str:
-    return text.removeprefix("In brackets: ")
-
-
 def _runs(names: Sequence[str], groups: Sequence[Group], folder: Path) -> str:
     items = []
     for name, group in zip(names, groups, strict=True):
-        links = []
-        for run in group.runs:
-            shown = html.text(str(run.plan.run.seed))
-            # A run without a report (`--no-report`) is also listed, but without a link, because the medians include it.
-            if run.report is not None:
-                address = Path(os.path.relpath(run.report.resolve(), folder.resolve())).as_posix()
-                shown = f'<a href="{html.text(address)}">{shown}</a>'
-            links.append(shown)
+        # A run without a report (`--no-report`) is also listed, but without a link, because the medians include it.
+        links = [html.link(str(run.plan.run.seed), run.report, folder) for run in group.runs]
         items.append(f"<li>{html.text(name)}: seeds {', '.join(links)}</li>")
     return f"<ul>{''.join(items)}</ul>"

@@ -65,10 +65,8 @@ def network_section(view: Run) -> str:
         found = pairs(view.summary["flows"])
         names = [f"{row.source} to {row.destination}" for row in found.itertuples(index=False)]
         tables.insert(0, _table("from, to", found, names, _PAIRS, "pairs of stations", by=("goodput_mean_bps",)))
-    is_open = " open" if len(view.tcp_flows) > MOST_LINES else ""
-    folded = "".join(
-        f"<details{is_open}><summary>{html.text(summary)}</summary>{table}</details>" for summary, table in tables
-    )
+    is_open = len(view.tcp_flows) > MOST_LINES
+    folded = "".join(html.folded(summary, table, is_open=is_open) for summary, table in tables)
     return f'<p class="quiet">{_WORDS}</p>{folded}'
 
 

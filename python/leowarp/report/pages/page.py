@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +25,7 @@ from leowarp.report.labels import by_run, footer, is_access, labels, mobile_of, 
 from leowarp.report.pages import interactive
 from leowarp.report.pages.channel_section import channel_section
 from leowarp.report.pages.cures_section import cures_section
-from leowarp.report.pages.difference_section import difference_section
+from leowarp.report.pages.difference_section import difference_table
 from leowarp.report.pages.iperf3_section import iperf3_section
 from leowarp.report.pages.moving import moving
 from leowarp.report.pages.network_section import network_section
@@ -170,8 +169,8 @@ def write_comparison(
     parts = [
         ("zoom", "Over time", _chart(many)),
         ("figures", "Figures", _instant(many, change_s) + _pictures(many, folder, drawn) + _not_drawn(not_drawn)),
-        ("summary", "All numbers", _folded("Each flow and each run", summary_tables(many))),
-        ("rules", "Rules and versions", _folded("Rules", "".join(
+        ("summary", "All numbers", html.folded("Each flow and each run", summary_tables(many))),
+        ("rules", "Rules and versions", html.folded("Rules", "".join(
             _rules_table(run, label) for run, label in zip(many, labels(many), strict=True)))),
         ("runs", "The runs", _run_links(many, folder)),
     ]  # fmt: skip
@@ -180,7 +179,7 @@ def write_comparison(
     lead = moving(many, folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
     # Differences between the runs come first on the page, because a reader needs them to interpret the numbers.
-    body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
+    body += difference_table(many, labels(many)) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
 
@@ -207,10 +206,10 @@ def _run_body(
         ("cures", "Cures of route changes", cures_section(view)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
         ("iperf3", "iperf3 beside the trace", iperf3_section(view)),
-        ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
+        ("summary", "All numbers", html.folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "The network", network_section(view)),
-        ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
+        ("rules", "Rules and versions", html.folded("Rules", _rules_table(view, "")) + _versions(view)),
         ("again", "How to repeat this run", _again(view, command)),
     ]  # fmt: skip
     count = len(view.observed_plan.flows)
@@ -228,10 +227,6 @@ def _run_body(
         + lead
         + _assembled(parts)
     )
-
-
-def _folded(summary: str, content: str) -> str:
-    return f"<details><summary>{html.text(summary)}</summary>{content}</details>" if content else ""
 
 
 def _kinds(view: Run) -> str:
@@ -282,8 +277,8 @@ def _changes_table(view: Run) -> str:
         ]
         rows.append([
             f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
-            _arrow(change.hops_before, change.hops_after, 1),
-            _arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
+            html.arrow(change.hops_before, change.hops_after, 1),
+            html.arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
             *(html.number(getattr(change, name)) for name in (
                 "overtaken_pkts", "queue_left_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
                 "dsacks_pkts", "lost_pkts")),
@@ -294,7 +289,9 @@ def _changes_table(view: Run) -> str:
         "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
         "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
     )  # fmt: skip
-    return ground + (table if len(rows) <= MOST_CHANGES else _folded(f"Each of the {len(rows)} route changes", table))
+    if len(rows) > MOST_CHANGES:
+        table = html.folded(f"Each of the {len(rows)} route changes", table)
+    return ground + table
 
 
 def _recovery_table(view: Run) -> str:
@@ -317,7 +314,7 @@ def _recovery_table(view: Run) -> str:
     caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
                "first of 3 bins in a row at 90 % of that; a dash: not within 5 s. Spike: largest one-way delay in the "
                "second after it, less the mean of the second before.")  # fmt: skip
-    return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
+    return html.folded(f"{len(rows)} rows", html.table(caption, header, rows))
 
 
 def _rules_table(view: Run, label: str) -> str:
@@ -342,7 +339,7 @@ def _versions(view: Run) -> str:
     if not rows:
         return ""
     shown = html.table("manifest.json", ["what", "value"], rows, left=frozenset((0, 1)))
-    return f"<details><summary>Versions and hashes</summary>{shown}</details>"
+    return html.folded("Versions and hashes", shown)
 
 
 def _again(view: Run, command: str | None) -> str:
@@ -354,10 +351,8 @@ def _again(view: Run, command: str | None) -> str:
     ]
     # The page contains the plan, because the page may be sent to somebody without the run directory.
     plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
-    return (
-        f"<pre>{html.text(chr(10).join(lines))}</pre>"
-        f"<details><summary>The plan ({layout.PLAN})</summary><pre>{html.text(plan)}</pre></details>"
-    )
+    shown = html.folded(f"The plan ({layout.PLAN})", f"<pre>{html.text(plan)}</pre>")
+    return f"<pre>{html.text(chr(10).join(lines))}</pre>{shown}"
 
 
 def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
@@ -453,28 +448,8 @@ def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:
 def _run_links(runs: Sequence[Run], folder: Path) -> str:
     items = []
     for run, label in zip(runs, labels(runs), strict=True):
-        page = run.path / layout.REPORT / PAGE
-        shown = html.text(f"{label}: {run.path.name}")
-        if page.exists():
-            relative = Path(_relative(page, folder)).as_posix()
-            shown = f'<a href="{html.text(relative)}">{shown}</a>'
-        items.append(f"<li>{shown}</li>")
+        items.append(f"<li>{html.link(html.text(f'{label}: {run.path.name}'), run.report, folder)}</li>")
     return f"<ul>{''.join(items)}</ul>"
-
-
-def _relative(path: Path, start: Path) -> str:
-    # Symbolic links are resolved first. After a symbolic link, ".." means the directory above the link's target, not
-    # the directory that contains the link.
-    return os.path.relpath(path.resolve(), start.resolve())
-
-
-def _arrow(before: Any, after: Any, scale: float) -> str:
-    def one(value: Any) -> str:
-        if value is None or pd.isna(value):
-            return "none"
-        return f"{value / scale:.2f}" if scale != 1 else f"{int(value)}"
-
-    return f"{one(before)} → {one(after)}"
 
 
 def _true(value: Any) -> bool:

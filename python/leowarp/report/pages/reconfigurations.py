@@ -4,8 +4,6 @@ instead of the section about route changes over satellites."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from leowarp import scalars
@@ -53,7 +51,7 @@ def _each(view: Run, changes: pd.DataFrame) -> str:
         # path.
         after = here["path_after"].iloc[0]
         steps = [
-            f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"
+            f"{row.source} to {row.destination}: {html.arrow(row.delay_before_ns, row.delay_after_ns, 1e6)}"
             for row in here.itertuples(index=False)
         ]
         losses = [
@@ -68,12 +66,8 @@ def _each(view: Run, changes: pd.DataFrame) -> str:
     )
     header = ["at, s", "then by", "base delay, before → after", "lost, sent again"]
     shown = html.table(caption, header, rows, left=frozenset((0, 1, 2, 3)))
-    return f"<details><summary>Each of the {len(rows)} reconfigurations</summary>{shown}</details>"
+    return html.folded(f"Each of the {len(rows)} reconfigurations", shown)
 
 
-def _ms(value: Any) -> str:
-    return "none" if pd.isna(value) else f"{value / 1e6:.2f}"
-
-
-def _count(value: Any) -> str:
-    return "–" if pd.isna(value) else f"{int(value):,}"
+def _count(value: object) -> str:
+    return html.cell(html.number(value))

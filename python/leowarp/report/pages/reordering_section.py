@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from leowarp import scalars
@@ -72,7 +70,7 @@ def reordering_section(view: Run, pictures: str) -> str:
     )
     whole = html.table(caption, ["", "unit", *heads], rows, left=frozenset((0, 1)))
     if len(heads) > MOST_LINES:
-        whole = f"<details><summary>Each of the {len(heads)} flows</summary>{whole}</details>"
+        whole = html.folded(f"Each of the {len(heads)} flows", whole)
     return whole + pictures + _changes(view)
 
 
@@ -92,7 +90,7 @@ def _changes(view: Run) -> str:
         row = around.loc[key] if key in around.index else None
         rows.append([
             f"{cause.t_ns / 1e9:g}" if named else "no change", view.flow_names[cause.flow], cause.late_pkts,
-            *(_scaled(None if row is None else row[name], scale) for name, scale in (
+            *(html.number(None if row is None else row[name], scale) for name, scale in (
                 ("extent_max_pkts", 1), ("late_time_max_ns", 1e6), ("reordered_ratio", 0.01),
                 ("mean_displacement_pkts", 1), ("entropy_nats", 1), ("buffer_mean_pkts", 1),
                 ("density_beyond_pkts", 1))),
@@ -107,9 +105,3 @@ def _changes(view: Run) -> str:
         f"of their own. {RULES}"
     )
     return html.table(caption, header, rows)
-
-
-def _scaled(value: Any, scale: float) -> object:
-    if value is None or pd.isna(value):
-        return None
-    return float(value) / scale if scale != 1 or not float(value).is_integer() else int(value)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from leowarp import scalars
@@ -156,7 +157,7 @@ def summary_tables(runs: Sequence[Run]) -> str:
         FLOW_ROWS, scalars.FLOW_SCALARS, heads, columns,
     )  # fmt: skip
     tables = _spread_tables(runs[0]) if len(runs) == 1 and len(heads) > MOST_LINES else ""
-    tables += f"<details><summary>All {len(heads)} flows</summary>{each}</details>" if len(heads) > MOST_LINES else each
+    tables += html.folded(f"All {len(heads)} flows", each) if len(heads) > MOST_LINES else each
     heads = list(labels(runs)) if len(runs) > 1 else [""]
     of_runs = _table("Each run", RUN_ROWS, scalars.RUN_SCALARS, heads, [run.summary for run in runs])
     return worded(runs, tables + of_runs)
@@ -181,14 +182,11 @@ def _spread_tables(run: Run) -> str:
     """Return the HTML of tables for many flows: sums and quantiles, and the worst and the best flows."""
     tables = ""
     for section in overview(run.summary):
-        few = section.of(section.title, range(len(section.columns)))
+        few = section
         if section.spread is not None and len(section.columns) > MOST_LINES:
             title = f"{section.title}: {len(section.columns)} flows, each quantity by itself"
-            rows = [(name, *texts) for name, texts in section.spread.rows]
-            tables += html.table(title, ["", *section.spread.columns], rows)
-            # The worst flows come first, because a reader of a page with ninety flows looks for problems.
-            ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
-            few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
+            tables += html.section_table(replace(section.spread, title=title))
+            few = section.ends()
         if section.spread is not None:
-            tables += html.table(few.title, ["", *few.columns], [(name, *texts) for name, texts in few.rows])
+            tables += html.section_table(few)
     return tables
