@@ -95,12 +95,7 @@ class Arrays:
         return base64.b64encode(zlib.compress(content, _LEVEL)).decode()
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
-        """Store an array in the byte order of the container. The first byte of every value is stored first, then the
-        second byte of every value, and so on. Equal arrays are stored only once."""
-        # The upper three bytes of small differences are mostly 0 or 255. If all upper bytes are stored together, they
-        # form long sequences of equal bytes, which compress well.
-        planes = values.view("u1").reshape(len(values), values.itemsize).T
-        content = np.ascontiguousarray(planes).tobytes()
+        content = _planes(values)
         # Runs over the same constellation have the same positions, so this array is stored once for all of them.
         place = self._known.setdefault((kind, content), len(self._kinds))
         if place == len(self._kinds):
@@ -110,12 +105,13 @@ class Arrays:
 
 
 def compressed_bytes(values: np.ndarray) -> int:
-    """Return how many bytes an int32 array takes in the page, approximately. The array is compressed and encoded as
-    base64.
+    """Return how many bytes whole numbers take as an int32 array in the page, approximately. The array is compressed
+    and encoded as base64. The result ignores that equal arrays are stored only once."""
+    return len(zlib.compress(_planes(values.astype("<i4")), _LEVEL)) * 4 // 3
 
-    The size of the header is not included. Equal arrays are stored only once, but the result ignores this.
 
-    values: array of shape (n,). Whole numbers.
-    """
-    planes = np.ascontiguousarray(values.astype("<i4").view("u1").reshape(len(values), 4).T)
-    return len(zlib.compress(planes.tobytes(), _LEVEL)) * 4 // 3
+def _planes(values: np.ndarray) -> bytes:
+    """Return the first bytes of all values, then all second bytes, and so on."""
+    # The upper three bytes of small differences are mostly 0 or 255. If all upper bytes are stored together, they form
+    # long sequences of equal bytes, which compress well.
+    return np.ascontiguousarray(values.view("u1").reshape(len(values), values.itemsize).T).tobytes()
