@@ -20,7 +20,7 @@ from leowarp.base.errors import TraceError
 from leowarp.report import html
 from leowarp.report.figures import FIGURES, figure
 from leowarp.report.figures.bands import GROUP_FIGURES, group_figure
-from leowarp.report.labels import MOST_LINES, footer, warnings_of, worded
+from leowarp.report.labels import MOST_LINES, footer_of, warnings_of, worded
 from leowarp.report.pages.summary_section import first_entries
 from leowarp.report.style import notebook_png
 from leowarp.results.run import Run
@@ -55,7 +55,7 @@ def _run(view: Run) -> str:
     tables = "".join(_table(each) for section in overview(view.summary) for each in _fitting(section))
     return worded(
         [view],
-        _heading(view.name, view.path.as_posix(), f"{view.end_ns / 1e9:g} s of virtual time; {footer(view)}")
+        _heading(view.name, view.path.as_posix(), f"{view.end_ns / 1e9:g} s of virtual time; {footer_of([view])}")
         + _warnings(warnings_of(view))
         + _numbers(first_entries(view))
         + f"<details><summary>Summary</summary>{tables}</details>"

@@ -21,7 +21,7 @@ from leowarp.report import html
 from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.figures.drawing import Drawing, OnFigure, draw_all
 from leowarp.report.figures.instants import chosen_instant_s, sentence
-from leowarp.report.labels import by_run, footer, is_access, labels, mobile_of, numbers_of, warnings_of, worded
+from leowarp.report.labels import by_run, footer_of, is_access, labels, mobile_of, numbers_of, warnings_of, worded
 from leowarp.report.pages import interactive
 from leowarp.report.pages.channel_section import channel_section
 from leowarp.report.pages.cures_section import cures_section
@@ -218,7 +218,7 @@ def _run_body(
         heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
     line = f"{count} flow{'s' if count > 1 else ''}, {view.end_ns / 1e9:g} s of virtual time"
     return (
-        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(footer(view))}</p>\n'
+        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(footer_of([view]))}</p>\n'
         + _figures_of(view, chosen)
         # Warnings come first on the page, because a reader must check them before trusting the numbers.
         + html.warning_box(warnings_of(view))
