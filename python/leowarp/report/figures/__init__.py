@@ -64,9 +64,7 @@ class FigureKind:
 
     @property
     def around_changes(self) -> bool:
-        """Return whether the figure has the option `change_s`, the time of the shown route change."""
-        # The result follows from the signature of the function (also of a `functools.partial`), because a separate flag
-        # could contradict the signature.
+        """Whether the figure has the option `change_s`, the time of the shown route change."""
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[Run]) -> bool:
@@ -87,8 +85,8 @@ _HAS: dict[str, Callable[[Run], bool]] = {
     "pings": lambda run: bool(run.ping_flows),
     "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not is_access(run),
     "mobile": lambda run: mobile_of(run) is not None,
-    "players": lambda run: applications.has_measured(run, "segment"),
-    "page loads": lambda run: applications.has_measured(run, "page"),
+    "players": lambda run: bool(applications.flows_with(run, "segment")),
+    "page loads": lambda run: bool(applications.flows_with(run, "page")),
     "any": lambda run: True,
 }
 
@@ -243,8 +241,7 @@ Runs = str | Path | Run | Sequence[str | Path | Run]
 
 
 def views(runs: Runs) -> list[Run]:
-    """Return views of `runs`, which may be a run, a directory of a run, or a sequence of them. Runs may be incomplete,
-    because the report is drawn before the manifest is written."""
+    """Return views of `runs`. They may be incomplete, because the report is drawn before the manifest is written."""
     # A string is a sequence of letters, each of which would otherwise be treated as a directory.
     many = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     found = [run if isinstance(run, Run) else Run(run, complete=False) for run in many]

@@ -21,18 +21,10 @@ WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
 byte, and the time from the first to the last byte."""
 
 
-def has_measured(run: Run, kind: str) -> bool:
-    """Return whether any program of a run completed a measurement of kind `kind`."""
-    return bool(_flows_with(run, kind))
-
-
 def playback(runs: Sequence[Run]) -> Figure:
-    """Draw the buffer of each player with its stalls, and below it the segments' bit rate and throughput.
-
-    runs: The runs with segmented video.
-    Returns: A figure with two panels per player, in s. A pink line marks a route change, and a red area marks a stall.
-    """
-    shown = [(run, flow) for run in runs for flow in _flows_with(run, "segment")][:MOST_PANELS]
+    """Draw the buffer of each player with its stalls, and below it the segments' bit rate and throughput. A pink line
+    marks a route change, and a red area marks a stall."""
+    shown = [(run, flow) for run in runs for flow in flows_with(run, "segment")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.6 + 2.3 * len(shown), footer_of(runs))
     panels = figure.subplots(2 * len(shown), 1, sharex=True, squeeze=False)[:, 0]
     for (run, flow), above, below in zip(shown, panels[::2], panels[1::2], strict=True):
@@ -91,13 +83,9 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def waterfall(runs: Sequence[Run]) -> Figure:
-    """Draw the times at which the objects of a page were requested and arrived. The figure shows only the slowest page
-    load of each flow.
-
-    runs: The runs with page loads.
-    Returns: A figure with one panel per flow, in ms since the page's start. Each object is a bar.
-    """
-    shown = [(run, flow) for run in runs for flow in _flows_with(run, "page")][:MOST_PANELS]
+    """Draw the times at which the objects of a page were requested and arrived, in ms since the page's start. Each
+    object is a bar. Each flow has a panel with its slowest page load."""
+    shown = [(run, flow) for run in runs for flow in flows_with(run, "page")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.7 + 2.4 * len(shown), footer_of(runs))
     panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
     for (run, flow), axes in zip(shown, panels, strict=True):
@@ -123,7 +111,7 @@ def waterfall(runs: Sequence[Run]) -> Figure:
     return figure
 
 
-def _flows_with(run: Run, kind: str) -> list[int]:
+def flows_with(run: Run, kind: str) -> list[int]:
     """Return the sorted numbers of the flows whose programs completed a measurement of kind `kind`."""
     if not run.tables.has("measures"):
         return []
