@@ -70,18 +70,19 @@ class Drawing:
 
 
 @styled()
-def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
-    """Draw and save figures.
+def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing) -> tuple[list[str], dict[str, str]]:
+    """Draw figures, and save them in `folder`, which is created if it is missing.
 
-    folder: The folder for the files, created if it is missing.
-    drawing: The figures and formats. The default is all figures for which the runs have data, as SVG.
     Returns drawn: The names of the figures that are now in the folder.
     Returns not_drawn: A dict from the name of each figure that could not be drawn to the reason.
     Raises ScenarioError if a figure or format does not exist, or if the folder is a symbolic link.
     """
-    drawing = drawing or Drawing()
-    _refuse_unknown(drawing.formats)
-    _refuse_strange(folder)
+    if wrong := [kind for kind in drawing.formats if kind not in FORMATS]:
+        raise ScenarioError(f"there is no format {wrong[0]!r:.60} of figures", hint=one_of(wrong[0], FORMATS))
+    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
+        raise ScenarioError(
+            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
+        )
     names = drawing.chosen(runs)
     folder.mkdir(parents=True, exist_ok=True)
     drawn, not_drawn = [], {}
@@ -107,7 +108,6 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) 
 
 
 def _reason(error: TraceError) -> str:
-    """Return the reason why a figure is not drawn, and what the user can do."""
     attempted, _, reason = error.message.partition(": ")
     return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
@@ -134,9 +134,6 @@ def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
         save(picture, stem, for_papers)
 
 
-_BEGINNING_BYTES = 1 << 16
-
-
 def _is_for_papers(file: Path) -> bool:
     """Return whether a file of a figure exists and is not the PNG of a page. Only the PNG of a page has the text of the
     rules in its metadata."""
@@ -145,18 +142,5 @@ def _is_for_papers(file: Path) -> bool:
     if file.suffix != ".png":
         return True
     with plainfiles.opened(file) as stream:
-        beginning = stream.read(_BEGINNING_BYTES)
+        beginning = stream.read(1 << 16)
     return b"tEXtDescription" not in beginning and b"iTXtDescription" not in beginning
-
-
-def _refuse_unknown(formats: Sequence[str]) -> None:
-    wrong = [kind for kind in formats if kind not in FORMATS]
-    if wrong:
-        raise ScenarioError(f"there is no format {wrong[0]!r:.60} of figures", hint=one_of(wrong[0], FORMATS))
-
-
-def _refuse_strange(folder: Path) -> None:
-    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
-        raise ScenarioError(
-            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
-        )
