@@ -77,17 +77,14 @@ class Column(NamedTuple):
 
 
 def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -> list[Column]:
-    """Return the columns of a figure, each for one route change. With several runs, each run has one column. With a
-    single run, there are columns for several route changes.
+    """Return the columns of a figure, each for one route change. With several runs, each run has one column, in their
+    order. With a single run, there are columns for several route changes, in order of time.
 
-    runs: The runs, or views of their flows.
-    count: The number of columns if there is a single run.
+    count: The number of columns if there is a single run. They show the route changes with the most late packets of all
+        flows (`instants.hit_hardest_first`). A column contains the flows whose path changed at the column's time. If
+        lines cannot distinguish all flows, a column shows the flows that were affected most.
     change_s: The time in s around which every column is drawn. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: The columns in the order of the runs, or in order of time for one run. For one run, the columns show the
-        route changes with the most late packets of all flows. Among changes with equally many late packets, those with
-        the most lost packets are chosen. A column contains the flows whose path changed at the column's time. If lines
-        cannot distinguish all flows, a column shows the flows that were affected most.
     Raises TraceError if no flow of one of the runs ever had a change of its path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
@@ -150,8 +147,6 @@ def cwnd_around_changes(
     count: The number of shown changes of a single run. Each of several runs has one.
     change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: A figure with one column per change. The upper panel shows the window in packets. The lower panel shows the
-        number of retransmissions that the column's flows sent in each 50 ms. Spurious retransmissions are hatched.
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -238,8 +233,7 @@ def srtt_around_changes(
 
 
 def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> None:
-    """Draw the smoothed RTT of each flow, and the RTT that the flow's path has without queues. The packets' RTT is
-    drawn only if the run has one flow."""
+    """Draw the smoothed RTT and the RTT of the empty path. The packets' RTT is drawn only if the run has one flow."""
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
         if not several:

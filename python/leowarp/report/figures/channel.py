@@ -144,9 +144,8 @@ def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_
 
 
 def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -> tuple[NDArray[np.float64], list[str]]:
-    """Return two values. The first value has the percentage of each kind of codeword among the codewords that begin in
-    each bin. It is an array of shape (kinds, bins). The second value has the names of these kinds. The last name is
-    "lost"."""
+    """Return the percentage of each kind of codeword among those that begin in each bin, of shape (kinds, bins), and
+    the names of the kinds. The last name is "lost"."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
     # A billionth is subtracted: a quotient of floats may be slightly above an integer, which would add an empty bin.

@@ -26,10 +26,8 @@ def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.
     """Return the largest sampled queue of each link of the current path in each time bin. Links are counted along the
     path.
 
-    known: The queues in these bins that were already computed, keyed by direction. The function adds the queues that it
-        computes.
-    Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins, and there are never more bins than
-        samples.
+    known: The queues in these bins that were already computed, by direction. The function adds those that it computes.
+    Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins, and never more than samples.
     Returns waiting: float64 array of shape (hops of the longest path, bins). The values are in packets. A value is nan
         if the path has fewer links at that time, or if the link has no samples.
     """
@@ -58,10 +56,8 @@ def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.
 def queues(runs: Sequence[Run]) -> Figure:
     """For each link of the path, draw the number of packets in the queue over time.
 
-    runs: The runs, or views of flows. Flows between the same two stations share a panel, because they share the path.
-    Returns: A figure with one panel per run and pair of stations. A panel has a row per link of the path, over time in
-        s. For a single run, only the `MOST_QUEUES` station pairs with the longest queues have panels. All panels have
-        the same colour scale.
+    Each run and pair of stations has a panel, because flows between the same two stations share the path. A panel has a
+    row per link of the path. For a single run, only the `MOST_QUEUES` pairs with the longest queues have panels.
     """
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
