@@ -38,8 +38,6 @@ def page(title: str, body: str) -> str:
 
     The document contains its style sheet and loads nothing, so the file can be sent by mail. A browser executes only
     scripts from `own_script` in the document.
-
-    title: The title of the window. The function escapes it.
     """
     return (
         "<!DOCTYPE html>\n"
@@ -73,10 +71,7 @@ def text(value: object) -> str:
 
 
 def section(name: str, heading: str, content: str) -> str:
-    """Return the HTML of a section of the page.
-
-    name: The id of the section, to which the navigation links.
-    """
+    """Return the HTML of a section of the page. `name` is its id, to which the navigation links."""
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
 
@@ -106,11 +101,10 @@ def table(
 ) -> str:  # fmt: skip
     """Return the HTML of a table whose first column contains the row headers.
 
-    left: frozenset of int. The numbers of the columns that contain text, which is aligned left.
-    raw: frozenset of int. The numbers of the columns whose cells are already HTML.
+    left: The numbers of the columns that contain text, which is aligned left.
+    raw: The numbers of the columns whose cells are already HTML.
     long: Whether a table scrolls below its header if it is higher than half a screen. A click on a column header sorts
-    the table (`tables.js`). A cell with a number also contains the exact number for
-        the sort.
+        the table (`tables.js`). A cell with a number also contains the exact number for the sort.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -160,10 +154,8 @@ def link(shown: str, page: Path | None, folder: Path) -> str:
 
 
 def cell(value: object) -> str:
-    """Return the text of a cell for a value. A missing value is shown as a dash, never as 0.
-
-    Returns: The whole numbers with separators, other numbers with four digits, booleans as yes or no.
-    """
+    """Return the text of a cell: whole numbers with separators, other numbers with four digits, booleans as yes or no.
+    A missing value is shown as a dash, never as 0."""
     if value is None or value != value:  # nan is the only value that is not equal to itself.
         return "–"
     # bool is a subclass of int, so this check must come before the check for int.
@@ -201,7 +193,6 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
     to the CSV file with its numbers.
 
     stem: The path of the files without their suffix. The PNG must exist.
-    title, caption: The heading and the text of the figure. Both together are the image's alternative text.
     folder: The folder of the files, relative to the page.
     code: The Python code that draws the figure again.
     """
@@ -226,8 +217,6 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
 
 
 def _width_in(svg: Path, png: Path) -> float:
-    """Return the width of a figure in inches. The width comes from the figure's SVG (in points). Without an SVG, it
-    comes from the PNG (in pixels at `style.PNG_DPI`)."""
     # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
     found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
     if found is not None:

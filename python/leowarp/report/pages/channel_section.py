@@ -20,11 +20,8 @@ LINK = (SATELLITE, TERMINAL)
 
 
 def channel_section(view: Run, pictures: str) -> str:
-    """Return HTML with the figure, the outcomes of codewords and packets, and the shares of the states.
-
-    pictures: The HTML of the channel's figure.
-    Returns: The HTML, or "" if the run has no mobile channel, or one sentence if the channel cannot be recomputed.
-    """
+    """Return HTML with the channel's figure, the outcomes of codewords and packets, and the shares of the states.
+    Return "" if the run has no mobile channel, or one sentence if the channel cannot be recomputed."""
     mobile = mobile_of(view)
     if mobile is None:
         return ""

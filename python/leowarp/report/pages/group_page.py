@@ -22,13 +22,8 @@ FIGURES_FOLDER = "figures"
 def write_group_comparison(
     groups: Sequence[Group], out_dir: str | Path, *, formats: Sequence[str] = FORMATS, command: str | None = None
 ) -> Path:
-    """Write a page that shows groups of runs side by side, and return its path.
-
-    groups: At least two groups.
-    out_dir: The folder for `index.html` and `figures/`.
-    formats: The formats of the figures. The page needs "png".
-    command: The command line that made the page. The page shows it.
-    """
+    """Write a page that shows at least two groups of runs side by side, and return its path. The parameters are those
+    of `write_comparison`. The page needs the format "png"."""
     folder = Path(out_dir)
     if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
         raise ScenarioError(f"cannot draw into {folder}: {why}", hint="name another directory with --out")

@@ -52,8 +52,7 @@ _PAIRS = {
 
 
 def network_section(view: Run) -> str:
-    """Return the HTML of tables of links, satellites and pairs of stations. With few flows, the tables are folded. The
-    result is "" if no link carried a packet."""
+    """Return the HTML of tables of links, satellites and pairs of stations, or "" if no link carried a packet."""
     links = view.numbers.links
     if len(links) == 0:
         return ""
@@ -81,8 +80,7 @@ def _table(
     by: tuple[str, ...] = ("queue_max_pkts", "dropped_queue_pkts"), lead: tuple[str, ...] = (),
     words: list[list[Any]] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
-    """Return the HTML of a folded table, and the table's title. The rows are sorted by the columns in `by`, with the
-    largest values first."""
+    """Return a table's title and HTML. The rows are sorted by the columns in `by`, with the largest values first."""
     keys = frame[list(by)].astype("Float64").reset_index(drop=True)
     order = keys.sort_values(list(by), ascending=False, kind="stable").index[:MOST_ROWS]
     rows = [

@@ -15,7 +15,7 @@ import pandas as pd
 from leowarp import trace
 from leowarp.base import layout, plainfiles
 from leowarp.base.checksums import SEAL
-from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.base.errors import LeowarpError, ScenarioError, TraceError
 from leowarp.ephemeris import fibres
 from leowarp.report import html
 from leowarp.report.figures import FIGURES, Runs, views
@@ -27,7 +27,6 @@ from leowarp.report.pages.channel_section import channel_section
 from leowarp.report.pages.cures_section import cures_section
 from leowarp.report.pages.difference_section import difference_table
 from leowarp.report.pages.iperf3_section import iperf3_section
-from leowarp.report.pages.moving import moving
 from leowarp.report.pages.network_section import network_section
 from leowarp.report.pages.outcome import outcome
 from leowarp.report.pages.reconfigurations import reconfigurations_section
@@ -36,6 +35,7 @@ from leowarp.report.pages.summary_section import first_numbers, summary_tables
 from leowarp.report.rules import rules_of
 from leowarp.results.run import Run
 from leowarp.view import FILE as MOVING
+from leowarp.view import write_view
 
 PAGE, FIGURES_FOLDER = "index.html", "figures"
 
@@ -51,6 +51,9 @@ flows took 20 s and had 12 MB."""
 
 MOST_FIBRES = 3
 """The maximum number of station pairs for which the page compares the path's delay with the delay of a fibre."""
+
+MOST_MOVING = 4
+"""The maximum number of runs on an animated page. Each run needs a globe, and only four globes fit on a screen."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
 """The constellation of Frederiksen et al. (2024). A figure reproduces a figure of this study only if the run has this
@@ -110,7 +113,7 @@ def _written(view: Run, drawing: Drawing, command: str | None) -> Path:
         # figures would suggest that the run has no data for other figures.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
-    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view], folder))
+    body = _run_body(view, drawn, not_drawn, command, chosen, _moving([view], folder))
     page = _write(folder, body, view.name)
     for name in figures or ():
         if name in not_drawn:
@@ -176,11 +179,26 @@ def write_comparison(
     ]  # fmt: skip
     if command:
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
-    lead = moving(many, folder) + lead
+    lead = _moving(many, folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
     # Differences between the runs come first on the page, because a reader needs them to interpret the numbers.
     body += difference_table(many, labels(many)) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
+
+
+def _moving(runs: Sequence[Run], folder: Path) -> str:
+    """Write the animated page beside the report. Return one line of HTML: the link to it, or the reason why there is
+    none. The line is "" for too many runs."""
+    if len(runs) > MOST_MOVING:
+        return ""
+    try:
+        page = write_view(runs, folder / MOVING)
+    except LeowarpError as error:
+        # An old run may lack a table that the animated page needs; its report is written without this page.
+        return f'<p class="quiet">No page on which it moves: {html.text(error.message)}</p>\n'
+    globe = "globe, " if any(run.plan.constellation is not None for run in runs) else ""
+    words = f"{globe}paths, queues, packets and traces with one clock"
+    return f'<p class="screen"><a href="{html.text(page.name)}">See it move</a>: {words}.</p>\n'
 
 
 def _instant(runs: Sequence[Run], change_s: float | None) -> str:
@@ -189,22 +207,22 @@ def _instant(runs: Sequence[Run], change_s: float | None) -> str:
 
 
 def _run_body(
-    view: Run,
-    drawn: Sequence[str],
-    not_drawn: dict[str, str],
-    command: str | None,
-    chosen: Sequence[int] | None,
+    view: Run, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None, chosen: Sequence[int] | None,
     lead: str,
-) -> str:
+) -> str:  # fmt: skip
     folder = view.path / layout.REPORT
+    pictures = {
+        part: _pictures([view], folder, [name for name in drawn if FIGURES[name].part == part])
+        for part in ("channel", "figures", "reordering")
+    }
     parts = [
         ("zoom", "Over time", _chart([view], chosen)),
-        ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
-        ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
+        ("channel", "Mobile channel", channel_section(view, pictures["channel"])),
+        ("figures", "Figures", pictures["figures"] + _not_drawn(not_drawn)),
         ("changes", worded([view], "Route changes"),
          reconfigurations_section(view) if is_access(view) else _changes_table(view)),
         ("cures", "Cures of route changes", cures_section(view)),
-        ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
+        ("reordering", "Reordering", reordering_section(view, pictures["reordering"])),
         ("iperf3", "iperf3 beside the trace", iperf3_section(view)),
         ("summary", "All numbers", html.folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
@@ -394,10 +412,6 @@ def _is_of_study(run: Run) -> bool:
     )
 
 
-def _part(names: Sequence[str], part: str) -> list[str]:
-    return [name for name in names if FIGURES[name].part == part]
-
-
 def _not_drawn(not_drawn: dict[str, str]) -> str:
     if not not_drawn:
         return ""
@@ -433,7 +447,8 @@ def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
         "hide it. Goodput in order at the receiver, 50 ms bins, bursts above the path's capacity cut off; queue: "
         f"packets waiting on all links of the path in force.{of}</p>"
     )
-    return f'<div class="screen">{note}{chart}{interactive.library()}</div>'
+    script = html.own_script("chart.js")
+    return f'<div class="screen">{note}{chart}{script}</div>'
 
 
 def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:

@@ -29,11 +29,7 @@ SUMMARY_ROWS: tuple[Row, ...] = (
 
 
 def reconfigurations_section(view: Run) -> str:
-    """Return the HTML. It has a table of numbers per flow over all reconfigurations, and a folded table that lists the
-    reconfigurations.
-
-    Returns: The HTML, or one sentence if the path was never reconfigured.
-    """
+    """Return the HTML of a table of numbers per flow over all reconfigurations, and a folded table that lists them."""
     changes = view.numbers.route_changes
     if len(changes) == 0:
         return "<p>The path was never reconfigured.</p>"

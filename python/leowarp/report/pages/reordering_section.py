@@ -46,11 +46,7 @@ RULES = (
 
 
 def reordering_section(view: Run, pictures: str) -> str:
-    """Return the HTML of the section: numbers per flow, the figures, and the effects of each route change.
-
-    pictures: The HTML of the section's figures.
-    Returns: The HTML, or one sentence if reordering was not measured.
-    """
+    """Return the HTML of the section: numbers per flow, the figures, and the effects of each route change."""
     flows = view.numbers.summary["flows"]
     measured = [flow for flow in flows if any(flow.get(name) is not None for name in scalars.names(REORDERING))]
     if not measured:
@@ -75,8 +71,7 @@ def reordering_section(view: Run, pictures: str) -> str:
 
 
 def _changes(view: Run) -> str:
-    """Return a table with a row for each route change that affected a flow. The last row of each flow has the effects
-    that no route change caused."""
+    """Return a table of the route changes that affected a flow. Its last row has what no route change caused."""
     causes = view.numbers.causes
     # An access link has a reconfiguration every 15 s, which gives many rows. If no packet was late, all rows would be
     # zero, so the table is left out.

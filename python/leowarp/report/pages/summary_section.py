@@ -84,11 +84,8 @@ RUN_ROWS = ("fairness.jain_index", *(each.name for each in scalars.RUN if each.p
 
 
 def first_numbers(runs: Sequence[Run]) -> str:
-    """Return the six most important numbers. For one run, the numbers are side by side. For several runs, the numbers
-    are in a table. If a run has TCP flows, its numbers cover only these flows.
-
-    Returns: HTML. For several flows, the sum is shown if a sum makes sense (rates, packets). Otherwise, the median of
-        the flows is shown.
+    """Return the HTML of the six most important numbers. For several runs, the numbers are in a table. If a run has TCP
+    flows, its numbers cover only these flows: their sum if a sum makes sense (rates, packets), otherwise their median.
     """
     of_runs = [_first_of(run) for run in runs]
     # Labels of the first run come first, then labels that only other runs have.
@@ -106,7 +103,6 @@ def first_entries(run: Run) -> list[tuple[str, str]]:
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """Return a table row for one number. The row has the value of this number in each of several runs."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label
@@ -115,8 +111,7 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
 
 
 def _first_of(run: Run) -> dict[str, tuple[str, str]]:
-    """Return the numbers in order of importance. The result is a dict from a number's label to its text and the flows
-    that it covers."""
+    """Return a dict from a number's label to its text and the flows that it covers, in order of importance."""
     # If there are TCP flows, the first section is about them; pings beside TCP flows are only probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}
@@ -131,8 +126,7 @@ def _first_of(run: Run) -> dict[str, tuple[str, str]]:
 
 
 def _said(section: Section, label: str) -> tuple[str, str] | None:
-    """Return two texts. The first is a row's text for all flows of a section, and the second says which flows it
-    covers. For a single flow, the second text is ""."""
+    """Return a row's text for all flows of a section, and which flows it covers, or "" for a single flow."""
     if section.spread is None:
         text = dict(section.rows)[label][0]
         return None if text is None else (text, "")
@@ -179,7 +173,6 @@ def _table(
 
 
 def _spread_tables(run: Run) -> str:
-    """Return the HTML of tables for many flows: sums and quantiles, and the worst and the best flows."""
     tables = ""
     for section in overview(run.summary):
         few = section
