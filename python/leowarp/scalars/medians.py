@@ -75,11 +75,8 @@ def median_interval(values: Sequence[float]) -> MedianInterval:
 
 
 def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, Any]]]) -> list[Section]:
-    """Return the tables of several groups of runs, one column per group. A cell has the median and, in brackets, its
-    interval.
-
-    groups: For each group, the summaries (`summary.json`) of its runs.
-    """
+    """Return the tables of several groups of summaries, one column per group. A cell has the median and, in brackets,
+    its interval."""
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
     # `[0, *ends]` has one entry more than `ends`; `zip` ignores this last entry.

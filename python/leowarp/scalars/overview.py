@@ -179,11 +179,8 @@ def _middle(low: str | None, high: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A scalar with one value per run: a number in the scalar's unit, a text, or None if the value is unknown.
-
-    label: The text of the row in the overview.
-    text: The function that formats one value with its unit.
-    """
+    """A scalar with one value per run: a number in the scalar's unit, a text, or None if the value is unknown. `text`
+    formats one value with its unit."""
 
     label: str
     text: Callable[[Any], str]
@@ -250,8 +247,7 @@ def _shown(
 
 
 def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
-    """For each quantity, return a row with the quantiles over all flows. If a sum makes sense for a quantity, its row
-    also contains the sum."""
+    """For each quantity, return a row with the quantiles over all flows, and their sum if it makes sense."""
     shown = []
     for row, label, text, values in _shown(rows, flows, scalars.FLOW_SCALARS):
         known = [value for value in values if value[0] is not None]
@@ -284,7 +280,6 @@ def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_m
     The result is not the sum of the mean goodputs, because a short flow's mean covers only its own life. The sum of the
     means could exceed the network's throughput.
 
-    flows: The scalars of each flow.
     name: The name of the scalar that has a flow's goodput. A flow that never started counts as zero.
     """
     if any("start_ns" not in flow for flow in flows):
@@ -307,8 +302,7 @@ _SUMMED = ("_bps", "_pkts", "_timeouts")
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """Return the sums of a scalar's values over all flows. If the scalar is neither a rate nor a number of packets,
-    return None."""
+    """Return the sums of a scalar's values over all flows, or None for neither a rate nor a number of packets."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
     # If the value of any flow is unknown, the sum is None, because a sum of the other flows would look like the total.
@@ -316,8 +310,7 @@ def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | Non
 
 
 def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...], str]:
-    """Return the indices of the flows, the worst flow first, and the name of the criterion. The criterion is goodput
-    for TCP flows, and loss and delay for other flows."""
+    """Return the indices of the flows, the worst flow first, and the name of the criterion."""
     if kind == "tcp":
         return tuple(sorted(range(len(flows)), key=lambda place: flows[place].get("goodput_mean_bps") or 0)), "goodput"
     lost, delay = ("replies_lost_pkts", "rtt_p50_ns") if kind == "ping" else ("probes_lost_pkts", "owd_p50_ns")

@@ -32,8 +32,7 @@ def span_text(value_ns: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """Return a number as text with four significant digits, or with all digits before the decimal point if there are
-    more."""
+    """Return a number as text with at least four significant digits, and all before the decimal point."""
     # `#` preserves trailing zeros, so that 1.200 and 1.234 are printed with the same precision.
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.4g}".rstrip(".")
 

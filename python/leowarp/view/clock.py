@@ -50,10 +50,8 @@ class Names:
         self._satellites = len(satellites)
 
     def __call__(self, name: str) -> int:
-        """Return the number of the node `name`."""
         return self._numbers.setdefault(name, len(self._numbers))
 
     @property
     def others(self) -> list[str]:
-        """Return the names of the nodes that are not satellites."""
         return list(self._numbers)[self._satellites :]

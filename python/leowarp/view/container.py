@@ -27,10 +27,8 @@ third of the time."""
 
 
 class Arrays:
-    """A collector of the arrays of a page. Each method adds an array. It returns a reference to the array, for the
-    header.
-
-    A method accepts anything that numpy can convert to an array. A reference is `{"$": i}`.
+    """A collector of the arrays of a page. Each method adds anything that numpy can convert to an array. It returns a
+    reference to the array for the header, `{"$": i}`.
 
     >>> arrays = Arrays()
     >>> arrays.small([1, 2, 3]), arrays.small([1, 2, 3])
@@ -52,7 +50,6 @@ class Arrays:
         if given.dtype.kind == "f":
             known = np.isfinite(given)
             given = np.where(known, np.rint(np.where(known, given, 0)), MISSING)
-        # The smallest int32 is accepted, because it stands for missing values here.
         whole = given.astype("int64")
         if len(whole) and not (whole.min() >= MISSING and whole.max() < -MISSING):
             raise ValueError(f"values from {whole.min()} to {whole.max()} do not fit into 32 bits")
@@ -70,25 +67,15 @@ class Arrays:
         return self._add("t", steps.astype("<i4"))
 
     def small(self, values: Any) -> dict[str, int]:
-        """Add integers from 0 to 255, such as flags and causes.
-
-        The method does not check the values: a value above 255 would wrap around.
-        """
+        """Add integers from 0 to 255, such as flags and causes. A value above 255 would wrap around."""
         return self._add("u8", np.asarray(values).astype("u1"))
 
     def shorts(self, values: Any) -> dict[str, int]:
-        """Add integers as a flat array of int16, for example coordinates.
-
-        The caller must ensure that each value fits into an int16.
-        """
+        """Add integers as a flat array of int16, for example coordinates. The caller ensures that they fit."""
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 
     def packed(self, header: dict[str, Any]) -> str:
-        """Return the container with the header and all arrays, as base64 text.
-
-        header: The JSON values, and the references that this object's other methods returned. A nan in `header` raises
-            an error, because JSON has no nan.
-        """
+        """Return the container with the header and all arrays, as base64 text."""
         full = header | {"arrays": self._kinds}
         text = json.dumps(full, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
         content = struct.pack("<I", len(text)) + text + b"".join(self._content)

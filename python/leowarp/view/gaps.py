@@ -67,8 +67,7 @@ def _lossy(run: Run) -> list[Gap]:
 
 
 def _without_capacity(run: Run) -> list[Gap]:
-    """Return the gaps in which links buffer packets. Also return the gaps of a dish's links during holds and
-    outages."""
+    """Return the gaps in which links buffer packets, also those of a dish's links during holds and outages."""
     # On the globe, a dish is drawn at its station, so the station's name replaces the dish's node.
     stations = {dish_node(name): name for name in run.plan.dishes}
     found = []

@@ -25,7 +25,6 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     """Return the load, longest queue and drops of each direction in each step. The result is None if no link carried
     packets, or if their number is unknown.
 
-    arrays: The container to which the arrays are added.
     Returns: The `step_s`, and the rows of all directions, one direction after another. `rows` has the number of rows of
         each direction in `directions`. Each row has `steps`, `busy_permille`, `queue_pkts` and `dropped_pkts`.
         `busy_permille` is missing if the direction has no rate limit, or if its load was not recorded. `queue_pkts` is
@@ -36,14 +35,9 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     """
     step_ns = STEP_NS
     while True:
-        frame = link_loads(
-            run.tables,
-            run.observed_plan.flows,
-            run.link_values,
-            run.end_ns,
-            step_ns,
-            run.plan.network.ip_header_bytes,
-        )
+        header_bytes = run.plan.network.ip_header_bytes
+        flows = run.observed_plan.flows
+        frame = link_loads(run.tables, flows, run.link_values, run.end_ns, step_ns, header_bytes)
         if len(frame) <= MOST_ROWS:
             break
         step_ns *= -(-len(frame) // MOST_ROWS)
@@ -67,7 +61,6 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _whole_run(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Return the load of each direction over the whole run. The load follows from counters of all packets."""
     links = run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {

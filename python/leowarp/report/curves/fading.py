@@ -48,8 +48,6 @@ def fading_figure(
     of states. Further panels describe the whole series: distribution, autocorrelation, and rate and duration of fades.
 
     channel: The channel that made the series. The closed forms of its model are drawn.
-    footer: The text below the figure.
-    seconds: The length of the part that is drawn over time.
     Raises ScenarioError if the power never changes.
     """
     if power.frozen:

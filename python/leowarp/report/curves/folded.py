@@ -62,8 +62,7 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
 
 
 def _schedule(description: Description) -> tuple[Schedule | None, str]:
-    """Return the schedule whose period is used to fold the series. Also return a text about this period, and how
-    certain the period is."""
+    """Return the schedule whose period is used to fold the series, and a text about how certain this period is."""
     finding = description.finding
     if description.schedule is not None:
         every = f"folded by {description.schedule.period_ns / 1e9:.4f} s"
@@ -170,8 +169,6 @@ def _draw_slots(
 
 
 def _edges_s(schedule: Schedule, series: Series) -> NDArray[np.float64]:
-    """Return the edges of a period's bins, in s. The number of bins is `_BINS`, or smaller if bins would otherwise be
-    shorter than the interval between probes."""
     period_s, interval_s = schedule.period_ns / 1e9, (series.interval_ns or 1_000_000_000) / 1e9
     # If bins were shorter than the interval between probes, some bins would contain no probe. The figure would then
     # show the sender's clock.

@@ -20,11 +20,7 @@ MOST_SLOTS = 60
 
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
     """Return a figure with a panel per series. It shows delays as a line, lost probes as ticks, and reconfigurations as
-    vertical lines. A last panel shows a measured capacity.
-
-    described: sequence of (Measurement, Description). The panels show ms over s. The panel of the capacity shows Mbit/s
-        over s. The footer says how the period of reconfigurations was determined.
-    """
+    vertical lines. A last panel shows a measured capacity. The footer says how the period was determined."""
     capacities = [any((m.capacity_down, m.capacity_up)) for m, _ in described]
     heights = [height for has in capacities for height in ((1.6, 0.9) if has else (1.6,))]
     figure = new_figure(PAGE_IN, 0.4 + sum(heights), "; ".join(_footer(description) for _, description in described))

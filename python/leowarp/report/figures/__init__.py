@@ -41,11 +41,7 @@ class FigureKind:
     caption: The text that says what the figure shows and how to read it.
     study: The number of the reproduced figure in `frederiksen2024`, or "".
     several: Whether the figure shows all runs that it gets. If not, it shows only the first run.
-    shows: The subject of the figure, a key of `_HAS`. The possible subjects are routes over satellites, a mobile
-        channel, measurements by programs (`players`, `page loads`), and kinds of flows. `many tcp` means more TCP flows
-        than lines can distinguish. `pairs` means TCP flows between many pairs of stations. `sizes` means many TCP flows
-        with a size. `pings` means pings with replies. `capacity` means TCP flows over a link with a capacity table.
-        `changes` means TCP flows whose path can change. The page of a run leaves out the figures whose subject does not
+    shows: The subject of the figure, a key of `_HAS`. The page of a run leaves out the figures whose subject does not
         occur in the run.
     needs: The trace tables from which the figure is drawn.
     part: The section of a run's page that contains the figure.

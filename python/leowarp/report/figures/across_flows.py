@@ -186,7 +186,6 @@ def _named(runs: Sequence[Run], frames: Sequence[pd.DataFrame]) -> list[tuple[st
 
 
 def _flows(run: Run) -> pd.DataFrame:
-    """Return one row per TCP flow. Goodput and the other metrics are float64, and unknown values are nan."""
     rows = []
     for flow in run.summary["flows"]:
         if flow["kind"] == "tcp":

@@ -126,8 +126,7 @@ SPURIOUS: dict[str, Any] = {
 """The line styles of needed and spurious retransmissions."""
 
 
-def _below(columns: Sequence[Column]) -> float:
-    """Return the height of the legends below the columns, in inches."""
+def _below_in(columns: Sequence[Column]) -> float:
     most = max(len(column.flows) for column in columns)
     return 0.3 + 0.11 * most if any(column.of_several for column in columns) else 0.0
 
@@ -150,7 +149,7 @@ def cwnd_around_changes(
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
-    figure = new_figure(PAGE_IN, 3.1 + _below(columns), footer_of(runs))
+    figure = new_figure(PAGE_IN, 3.1 + _below_in(columns), footer_of(runs))
     panels = figure.subplots(2, len(columns), sharex=True, squeeze=False, height_ratios=(1.3, 1))
     for place, column in enumerate(columns):
         t_ns, several = column.t_ns, column.of_several
@@ -207,7 +206,7 @@ def srtt_around_changes(
     The parameters and the error are those of `cwnd_around_changes`.
     """
     columns = columns_of(runs, count, change_s)
-    figure = new_figure(PAGE_IN, 2.3 + _below(columns), footer_of(runs))
+    figure = new_figure(PAGE_IN, 2.3 + _below_in(columns), footer_of(runs))
     panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
     for axes, column in zip(panels, columns, strict=True):
         _draw_srtt(axes, column, before_s, after_s)

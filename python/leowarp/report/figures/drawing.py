@@ -25,13 +25,12 @@ all figures."""
 
 @dataclass(frozen=True)
 class Drawing:
-    """The figures to draw, and their file formats.
+    """The figures to draw.
 
     names: The names of the figures. The default is all figures for which the runs have data.
-    formats: The page has its own formats for figures. These are additional formats.
+    formats: The formats in addition to those of the page.
     flows: Which flows of the first run the figures show. The default is all flows.
-    change_s: Some figures show the time around a route change. This is the time in s of their route change.
-    on_figure: The function that is called after each figure.
+    change_s: The time in s of the route change that the figures around a change show.
     """
 
     names: Sequence[str] | None = None

@@ -125,7 +125,6 @@ def _of_image(image: AxesImage) -> tuple[str, np.ndarray, np.ndarray, np.ndarray
 
 
 def _filled(values: Any) -> np.ndarray:
-    """Return `values` as floats, with nan where they are masked."""
     return np.asarray(np.ma.filled(np.ma.array(values, dtype=float), np.nan), dtype=float)
 
 

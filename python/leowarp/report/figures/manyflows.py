@@ -32,9 +32,8 @@ def shown_apart(runs: Sequence[Run]) -> bool:
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
     """Draw the median and quantiles over the flows at each time, as a line and three bands with labels.
 
-    series: For each flow, (t_s, value): two float64 arrays of equal length. A quantile at a time includes only the
-    flows
-        that have a value at this time.
+    series: For each flow, (t_s, value), two arrays of equal length. A quantile at a time includes only the flows that
+        have a value at this time.
     """
     # Two flows may have times that are equal in ns. Converted to s, these times may differ in the last bit. Without
     # rounding, two equal times would count as different times.

@@ -150,10 +150,8 @@ def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Fig
 def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float) -> Figure:
     """Draw the `packet_diagram` of one change in several runs, side by side, with the same packet numbers and axes.
 
-    runs: The runs to compare. The runs must be equal until the change, so that each packet has the same number in all
-        runs. Packet 0 is the first late packet of the first run.
-    names: The names of the runs, for the titles of the panels.
-    Raises TraceError for the same reasons as `packet_diagram`.
+    The runs must be equal until the change, so that each packet has the same number in all runs. Packet 0 is the first
+    late packet of the first run.
     """
     t_ns = round(change_s * 1e9)
     everything = [_around(run, t_ns) for run in runs]

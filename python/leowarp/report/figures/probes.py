@@ -36,7 +36,6 @@ def draw_probes(axes: Axes, found: Probes, changes_s: np.ndarray, *, zero_s: flo
     """Draw the round-trip time of each probe. The x axis shows the sending time. Lost probes are ticks on the time
     axis. Changes are pink lines.
 
-    changes_s: The times of the changes on the run's clock, in s.
     zero_s: The time of the axis' origin on the run's clock, in s.
     """
     # Many dots are drawn smaller, so that all dots together cover about the same share of the figure.
@@ -56,7 +55,6 @@ def draw_probes(axes: Axes, found: Probes, changes_s: np.ndarray, *, zero_s: flo
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int) -> None:
     """Draw a step curve. Each step is the smallest round-trip time of the probes between two successive route changes.
 
-    changes_ns: int64 array. The times of the changes in ascending order, on the run's clock.
     guard_ns: Probes are ignored if they were sent within this time before or after a change.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)
@@ -146,11 +144,9 @@ def ping_between_changes(
 
 
 def probe_delays(runs: Sequence[Run]) -> Figure:
-    """Draw the one-way delay and round-trip time of each ping or UDP packet over its sending time.
+    """Draw the one-way delay and round-trip time of each ping or UDP packet over its sending time, one panel per run.
+    Diamonds on the time axis are lost packets. If there are too many flows for lines, the figure has bands.
 
-    Returns: A figure with one panel per run, in ms over s. Diamonds on the time axis are lost packets. If there are too
-        many flows for lines, the figure has bands. For every 10 ms, they show quantiles of the one-way delays of all
-        flows.
     Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:

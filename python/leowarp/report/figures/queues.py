@@ -190,8 +190,7 @@ def queues_at_change(
 
 
 def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
-    """Return the path of a view's flow just before `t_ns`, and its path from `t_ns` on. The two paths are equal if the
-    path did not change at `t_ns`."""
+    """Return the path of a view's flow just before `t_ns`, and its path from `t_ns` on."""
     flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     # Each row of the routes is valid from the row's own time on. The old path is therefore still valid 1 ns before

@@ -24,11 +24,7 @@ BIN_S = 0.5
 
 def _draw_capacity(axes: Axes, run: Run, bin_s: float) -> float | None:
     """Draw the mean capacity of the main flow's path in each bin as an area: the payload rate that the slowest link
-    allows.
-
-    Returns: The mean capacity over the run in Mbit/s. If no link has a rate limit, nothing is drawn and the result is
-        None.
-    """
+    allows. Return its mean over the run in Mbit/s, or None if no link has a rate limit."""
     ends = run.observed_plan.flows[run.main_flow]
     pair = (ends.source, ends.destination)
     # Only complete bins are used. An incomplete bin at the end of the run would have too large a weight in the mean.
@@ -44,9 +40,7 @@ def _draw_capacity(axes: Axes, run: Run, bin_s: float) -> float | None:
 def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
     """Draw the goodput of the main flow and the capacity over time. Route changes are marked.
 
-    bin_s: The length of a bin in s.
-    together: Whether all runs are in one panel. This panel has the capacity and the changes of the first run. If the
-        value is false, each run has its own panel.
+    together: Whether all runs are in one panel, with the capacity and the changes of the first run.
     """
     shown, what = hit_hardest(runs, [run.numbers.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
     runs = runs if together else shown
@@ -79,10 +73,9 @@ def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = Fa
 def flow_shares(runs: Sequence[Run]) -> Figure:
     """Draw the goodput of each TCP flow per second, and below it Jain's index over the competing flows.
 
-    Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
-        is the goodput of each of n competing flows. The index is 1 if all goodputs are equal, and 1/n (the dotted line)
-        if one flow has all the goodput. If a run has several groups of competing flows, the smallest of the groups'
-        indexes is drawn.
+    Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x is the goodput of each of n competing
+    flows. If a run has several groups of competing flows, the smallest of the groups' indexes is drawn.
+
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:
