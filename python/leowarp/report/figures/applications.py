@@ -16,9 +16,6 @@ from leowarp.results.run import Run
 
 MOST_PANELS = 6
 """The maximum number of players or pages in a figure."""
-WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
-"""The colours of the three parts of an object's bar. The parts are the wait for a connection, the time to the first
-byte, and the time from the first to the last byte."""
 
 
 def playback(runs: Sequence[Run]) -> Figure:
@@ -69,17 +66,12 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """
     came_s, after_s = floats(segments["end_ns"]) / 1e9, floats(segments["buffer_ns"]) / 1e9
     before_s = after_s - floats(segments["media_ns"]) / 1e9
-    t_s, buffer_s = [came_s[0]], [before_s[0]]
-    for number in range(len(came_s)):
-        if number:
-            # `played_s` is the time for which the player played after the previous segment arrived. From the end of
-            # this time until the present segment arrived, the buffer was empty, or playback had not begun.
-            played_s = max(0.0, after_s[number - 1] - before_s[number])
-            t_s.append(min(came_s[number - 1] + played_s, came_s[number]))
-            buffer_s.append(before_s[number])
-        t_s += [came_s[number], came_s[number]]
-        buffer_s += [before_s[number], after_s[number]]
-    return np.array([*t_s, came_s[-1] + after_s[-1]]), np.array([*buffer_s, 0.0])
+    # `played_s` is the time for which the player played after the previous segment arrived. From the end of this time
+    # until the present segment arrived, the buffer was empty, or playback had not begun.
+    played_s = np.maximum(after_s[:-1] - before_s[1:], 0.0)
+    stopped_s = np.insert(np.minimum(came_s[:-1] + played_s, came_s[1:]), 0, came_s[0])
+    t_s, buffer_s = np.stack([stopped_s, came_s, came_s], axis=1), np.stack([before_s, before_s, after_s], axis=1)
+    return np.append(t_s, came_s[-1] + after_s[-1]), np.append(buffer_s, 0.0)
 
 
 def waterfall(runs: Sequence[Run]) -> Figure:
@@ -97,7 +89,7 @@ def waterfall(runs: Sequence[Run]) -> Figure:
         edges_ms = [(floats(objects[name]) - page["start_ns"]) / 1e6 for name in
                     ("start_ns", "request_ns", "first_byte_ns", "end_ns")]  # fmt: skip
         rows = np.arange(len(objects))
-        parts = ((WAITS, "waits for a connection"), (ASKS, "until the first byte"), (COMES, "until the last"))
+        parts = (("#c8c8c8", "waits for a connection"), (BEFORE, "until the first byte"), (AFTER, "until the last"))
         for (colour, label), begin_ms, end_ms in zip(parts, edges_ms[:-1], edges_ms[1:], strict=True):
             axes.barh(rows, end_ms - begin_ms, left=begin_ms, height=0.8, color=colour, label=label)
         mark_changes(axes, (run.change_instants_ns(flow) - page["start_ns"]) / 1e6)
