@@ -28,6 +28,9 @@ thousands of marks is larger than a PNG of the same figure."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
+MOST_ROWS = 300
+"""The maximum number of rows of a long table on a page. More rows would make the page several megabytes large."""
+
 HALF_WIDTH_IN = 5.0
 """A figure narrower than this width is placed beside another figure. Figures that are as wide as one column of a paper
 are narrower than `HALF_WIDTH_IN`."""
@@ -42,9 +45,9 @@ def page(title: str, body: str) -> str:
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
-        f"{policy_tag([_script_text(file) for file in _SCRIPTS])}"
+        f"{policy_tag([_own(file) for file in _SCRIPTS])}"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{text(title)}</title><style>\n{_own('pages.css')}</style></head>\n"
+        f"<title>{text(title)}</title><style>{_own('pages.css')}</style></head>\n"
         f"<body>\n{body}\n{own_script('tables.js')}</body></html>\n"
     )
 
@@ -53,16 +56,12 @@ def own_script(file: str) -> str:
     """Return the text of one of leowarp's own scripts. The content security policy of the page forbids all other
     scripts."""
     assert file in _SCRIPTS, f"{file} is not in the page's policy"
-    return f"<script>{_script_text(file)}</script>\n"
-
-
-def _script_text(file: str) -> str:
-    return f"\n{_own(file)}"
+    return f"<script>{_own(file)}</script>\n"
 
 
 @cache
 def _own(file: str) -> str:
-    return resources.files("leowarp.report").joinpath(file).read_text(encoding="utf-8")
+    return "\n" + resources.files("leowarp.report").joinpath(file).read_text(encoding="utf-8")
 
 
 def text(value: object) -> str:

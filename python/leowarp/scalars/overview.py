@@ -114,7 +114,7 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
 
 
 def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str], dict[str, Any]]]:
-    """Return the flows of each run as a dict. The keys are a flow's index in the comparison, and its kind."""
+    """Return the flows of each run by their index in the comparison and their kind."""
     places = matched([[FlowKey.of_summary(flow) for flow in summary["flows"]] for summary in summaries])
     return [
         {(place, _kind(flow)): flow for place, flow in zip(of_run, summary["flows"], strict=True)}

@@ -48,6 +48,8 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     first = np.append(0, np.cumsum(rows)[:-1])
     steps = np.diff(step, prepend=0)
     steps[first] = step[first]
+    links = run.links()
+    dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {
         "step_s": step_ns / 1e9,
         "directions": arrays.integers(directions),
@@ -56,16 +58,10 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
         "busy_permille": arrays.integers(1e3 * frame["busy_ratio"].to_numpy()),
         "queue_pkts": arrays.integers(frame["queue_max_pkts"].to_numpy()),
         "dropped_pkts": arrays.integers(frame["dropped_pkts"].to_numpy()),
-        "run": _whole_run(run, arrays),
-    }
-
-
-def _whole_run(run: Run, arrays: Arrays) -> dict[str, Any]:
-    links = run.links()
-    dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
-    return {
-        "directions": arrays.integers(links["direction"].to_numpy()),
-        "busy_permille": arrays.integers(1e3 * floats(links["use_on_path_ratio"])),
-        "queue_pkts": arrays.integers(floats(links["queue_max_pkts"])),
-        "dropped_pkts": arrays.integers(dropped),
+        "run": {
+            "directions": arrays.integers(links["direction"].to_numpy()),
+            "busy_permille": arrays.integers(1e3 * floats(links["use_on_path_ratio"])),
+            "queue_pkts": arrays.integers(floats(links["queue_max_pkts"])),
+            "dropped_pkts": arrays.integers(dropped),
+        },
     }

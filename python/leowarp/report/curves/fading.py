@@ -25,9 +25,6 @@ FIRST_S = 10.0
 """The figure shows this many seconds of the series over time. With a longer time, single fades would be too narrow to
 see."""
 
-LIGHTEST, DARKEST = 0.88, 0.25
-"""The grey levels of the first and of the last state in the strip of states."""
-
 
 def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str) -> None:
     """Write `fading_figure` into a file.
@@ -108,7 +105,7 @@ def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.in
     """
     borders = np.concatenate(([0], np.flatnonzero(np.diff(states)) + 1, [len(states)]))
     stays, begins_s, ends_s = states[borders[:-1]], edges_s[borders[:-1]], edges_s[borders[1:]]
-    greys = [str(grey) for grey in np.linspace(LIGHTEST, DARKEST, max(2, len(names)))]
+    greys = [str(grey) for grey in np.linspace(0.88, 0.25, max(2, len(names)))]
     for index in range(len(names)):
         own = stays == index
         spans = list(zip(begins_s[own], ends_s[own] - begins_s[own], strict=True))

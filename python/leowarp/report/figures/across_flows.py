@@ -25,9 +25,6 @@ FEWEST_PAIRS = 4
 MOST_NUMBERS = 12
 """The cells of a matrix contain numbers if each axis has at most this many stations."""
 
-MOST_ROW_IN = 0.28
-"""The height of a cell in inches if there are few columns."""
-
 QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
     ("goodput_mean_bps", "goodput, Mbit/s", 1e6, "Blues", "{:.3g}"),
     ("rtt_p50_ns", "median round trip, ms", 1e6, "Oranges", "{:.0f}"),
@@ -46,7 +43,7 @@ def matrix(runs: Sequence[Run]) -> Figure:
     sources = [name for name in order if name in set(found["source"])]
     destinations = [name for name in order if name in set(found["destination"])]
     longest = max(len(name) for name in (*sources, *destinations))
-    row_in = min(MOST_ROW_IN, (PAGE_IN / 3 - 0.3 - 0.02 * longest) / len(destinations))
+    row_in = min(0.28, (PAGE_IN / 3 - 0.3 - 0.02 * longest) / len(destinations))
     figure = new_figure(PAGE_IN, 0.8 + 0.055 * longest + row_in * len(sources), footer_of(runs))
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (column, name, unit, colours, text) in zip(panels, QUANTITIES, strict=True):

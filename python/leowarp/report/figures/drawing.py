@@ -51,7 +51,9 @@ class Drawing:
         there = [
             name
             for name, kind in FIGURES.items()
-            if kind.concerns(runs) and (kind.several or len(runs) == 1) and self._is_about(name, runs)
+            if kind.concerns(runs)
+            and (kind.several or len(runs) == 1)
+            and (self.flows is None or kind.own_flows or set(self.flows) & set(flows_of(runs[0], name)))
         ]
         for name in self.names or ():
             if name not in there:
@@ -61,11 +63,6 @@ class Drawing:
                     hint=f"it has {', '.join(there)}",
                 )
         return [name for name in there if self.names is None or name in self.names]
-
-    def _is_about(self, name: str, runs: Sequence[Run]) -> bool:
-        if self.flows is None or FIGURES[name].own_flows:
-            return True
-        return bool(set(self.flows) & set(flows_of(runs[0], name)))
 
 
 @styled()
@@ -99,16 +96,12 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing) -> tuple[list[
         except TraceError as error:
             # The run lacks data for this figure (no constellation, no change, no packets). The report's page says why
             # the figure is missing.
-            not_drawn[name] = _reason(error)
+            attempted, _, reason = error.message.partition(": ")
+            not_drawn[name] = f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
         else:
             drawn.append(name)
     drawing.on_figure(len(names), len(names))
     return drawn, not_drawn
-
-
-def _reason(error: TraceError) -> str:
-    attempted, _, reason = error.message.partition(": ")
-    return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:

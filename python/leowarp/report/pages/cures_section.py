@@ -13,8 +13,6 @@ from leowarp.base.nodes import station_of
 from leowarp.report import html
 from leowarp.results.run import Run
 
-MOST_ROWS = 300
-"""The maximum number of rows of a table on the page. More rows would make the page several megabytes large."""
 MOST_OPEN = 12
 """The number of a table's visible rows before the reader unfolds it."""
 
@@ -91,7 +89,7 @@ def _switches(view: Run, frame: pd.DataFrame) -> str:
     told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
         [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
-        for row in frame.head(MOST_ROWS).itertuples(index=False)
+        for row in frame.head(html.MOST_ROWS).itertuples(index=False)
     ]
     because = "no copies because" if copies else "not all moved because"
     header = [*_ENTRY, *_titles(columns), *([because] if told else [])]
@@ -108,7 +106,7 @@ def _switches(view: Run, frame: pd.DataFrame) -> str:
 def _merges(view: Run, frame: pd.DataFrame) -> str:
     rows = [
         [*_entry(view, row), _end(view, row.new_direction, 1), *_numbers(row, _MERGED), _refusal(row.refused)]
-        for row in frame.head(MOST_ROWS).itertuples(index=False)
+        for row in frame.head(html.MOST_ROWS).itertuples(index=False)
     ]
     header = [*_ENTRY, "paths meet at", *_titles(_MERGED), "no marker because"]
     caption = (
@@ -123,7 +121,7 @@ def _notices(view: Run, frame: pd.DataFrame) -> str:
     rows = [
         [html.number(row.t_ns, 1e9), _end(view, row.to_direction, 0), station_of(row.told_host),
          station_of(row.destination_host), _what(row), *_numbers(row, _NOTICED)]
-        for row in frame.head(MOST_ROWS).itertuples(index=False)
+        for row in frame.head(html.MOST_ROWS).itertuples(index=False)
     ]  # fmt: skip
     header = ["at, s", "sent by", "sent to", "path to", "notice", *_titles(_NOTICED)]
     caption = (
@@ -141,7 +139,7 @@ def _orders(view: Run, frame: pd.DataFrame) -> str:
     columns |= {"eliminated_pkts": ("second copies discarded", 1)} if copies else {}
     rows = [
         [station_of(row.source_host), station_of(row.destination_host), _stream(row), *_numbers(row, columns)]
-        for row in frame.head(MOST_ROWS).itertuples(index=False)
+        for row in frame.head(html.MOST_ROWS).itertuples(index=False)
     ]
     header = ["numbered at", "received at", "stream", *_titles(columns)]
     caption = "Streams of packets that one station numbered. " + (
@@ -154,7 +152,7 @@ def _orders(view: Run, frame: pd.DataFrame) -> str:
 
 
 def _nodes(view: Run, frame: pd.DataFrame) -> str:
-    rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(MOST_ROWS).itertuples(index=False)]
+    rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(html.MOST_ROWS).itertuples(index=False)]
     caption = (
         "Bytes that nodes delayed, before and behind all their links together, and the markers and notices that they "
         "sent, as Ethernet frames."
@@ -185,7 +183,7 @@ def _what(row: Any) -> str:
 
 def _table(caption: str, header: list[str], rows: list[list[Any]], left: frozenset[int], count: int, what: str) -> str:
     table = html.table(caption, header, rows, left=left, long=True)
-    shown = f"{count} {what}" if count <= MOST_ROWS else f"{MOST_ROWS} of {count} {what}"
+    shown = f"{count} {what}" if count <= html.MOST_ROWS else f"{html.MOST_ROWS} of {count} {what}"
     return table if count <= MOST_OPEN else html.folded(shown, table)
 
 

@@ -14,9 +14,6 @@ from leowarp.report.figures.across_flows import has_pairs
 from leowarp.report.labels import MOST_LINES
 from leowarp.results.run import Run
 
-MOST_ROWS = 300
-"""The maximum number of rows of a table on the page. More rows would make the page several megabytes large."""
-
 _CARRIED = {
     "offered_pkts": ("offered", 1),
     "dropped_queue_pkts": ("dropped: queue", 1),
@@ -82,7 +79,7 @@ def _table(
 ) -> tuple[str, str]:  # fmt: skip
     """Return a table's title and HTML. The rows are sorted by the columns in `by`, with the largest values first."""
     keys = frame[list(by)].astype("Float64").reset_index(drop=True)
-    order = keys.sort_values(list(by), ascending=False, kind="stable").index[:MOST_ROWS]
+    order = keys.sort_values(list(by), ascending=False, kind="stable").index[: html.MOST_ROWS]
     rows = [
         [names[place], *(words[place] if words else ()),
          *(html.number(frame[name].iloc[place], unit) for name, (_, unit) in columns.items())]

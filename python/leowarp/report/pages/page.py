@@ -248,8 +248,7 @@ def _run_body(
 
 
 def _kinds(view: Run) -> str:
-    """Return text such as "2 cubic, 1 bbr, 1 ping". TCP flows are counted by congestion control, and all other flows by
-    kind."""
+    """Return text such as "2 cubic, 1 bbr, 1 ping"."""
     sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.observed_plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 
