@@ -74,15 +74,15 @@ def section(name: str, heading: str, content: str) -> str:
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
 
+def sections(parts: Sequence[tuple[str, str, str]]) -> str:
+    """Return the HTML of links to the sections, and of the sections."""
+    links = "".join(f'<a href="#{text(name)}">{text(heading)}</a>' for name, heading, _ in parts)
+    return f'<nav aria-label="Sections">{links}</nav>\n' + "".join(section(*part) for part in parts)
+
+
 def folded(summary: str, content: str, *, is_open: bool = False) -> str:
     """Return the HTML of content that a reader unfolds, or "" without content."""
     return f"<details{' open' * is_open}><summary>{text(summary)}</summary>{content}</details>" if content else ""
-
-
-def navigation(entries: Iterable[tuple[str, str]]) -> str:
-    """Return the HTML list of links to the sections."""
-    links = "".join(f'<a href="#{text(name)}">{text(heading)}</a>' for name, heading in entries)
-    return f'<nav aria-label="Sections">{links}</nav>\n'
 
 
 def warning_box(warnings: Sequence[str]) -> str:

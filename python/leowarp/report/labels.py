@@ -98,12 +98,11 @@ def _run_labels(runs: Sequence[Run]) -> list[str]:
     words = {"bbr": "BBR", "cubic": "CUBIC", "reno": "Reno"}
     algorithms = [words.get(algorithm_of(run), algorithm_of(run)) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
-    if len(set(algorithms)) == len(runs):
-        return algorithms
-    if len(set(names)) == len(runs):
-        return names
     both = [f"{name}, {algorithm}" for name, algorithm in zip(names, algorithms, strict=True)]
-    return both if len(set(both)) == len(runs) else layout.directory_names([run.path for run in runs])
+    for each in (algorithms, names, both):
+        if len(set(each)) == len(runs):
+            return each
+    return layout.directory_names([run.path for run in runs])
 
 
 def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:

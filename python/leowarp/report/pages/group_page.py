@@ -50,9 +50,8 @@ def write_group_comparison(
         ("medians", "Medians and their intervals", f'<p class="quiet">{html.text(interval)}</p>\n' + tables),
         ("figures", "Over time", figures),
         ("runs", "The runs", _runs(names, groups, folder)),
+        ("again", "How to make this again", f"<pre>{html.text(command)}</pre>" if command else ""),
     ]
-    if command:
-        parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     title = f"Groups compared: {', '.join(names)}"
     warnings = [
         f"{name}, seed {run.plan.run.seed}: {text}"
@@ -65,8 +64,7 @@ def write_group_comparison(
     # Groups are compared by the first run of each group. Seeds of runs differ even within a group, so a different seed
     # is not listed as a difference.
     body += difference_table(firsts, names, but=("run.seed",))
-    body += html.navigation((part[0], part[1]) for part in parts)
-    body += "".join(html.section(*part) for part in parts)
+    body += html.sections([part for part in parts if part[2]])
     plainfiles.write(folder / "index.html", html.page(title, body).encode())
     return folder / "index.html"
 

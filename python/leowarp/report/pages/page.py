@@ -176,13 +176,17 @@ def write_comparison(
         ("rules", "Rules and versions", html.folded("Rules", "".join(
             _rules_table(run, label) for run, label in zip(many, labels(many), strict=True)))),
         ("runs", "The runs", _run_links(many, folder)),
+        ("again", "How to make this again", f"<pre>{html.text(command)}</pre>" if command else ""),
     ]  # fmt: skip
-    if command:
-        parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = _moving(many, folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
     # Differences between the runs come first on the page, because a reader needs them to interpret the numbers.
-    body += difference_table(many, labels(many)) + worded(many, first_numbers(many)) + lead + _assembled(parts)
+    body += (
+        difference_table(many, labels(many))
+        + worded(many, first_numbers(many))
+        + lead
+        + html.sections([part for part in parts if part[2]])
+    )
     return _write(folder, body, title)
 
 
@@ -243,7 +247,7 @@ def _run_body(
         + outcome(view)
         + worded([view], first_numbers([view]))
         + lead
-        + _assembled(parts)
+        + html.sections([part for part in parts if part[2]])
     )
 
 
@@ -258,12 +262,6 @@ def _figures_of(view: Run, chosen: Sequence[int] | None) -> str:
         return ""
     names = "; ".join(f"{view.flow_names[number]} (number {number})" for number in chosen)
     return f'<p class="quiet">Figures show these flows: {html.text(names)}. Tables have all.</p>\n'
-
-
-def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
-    shown = [part for part in parts if part[2]]
-    sections = "".join(html.section(*part) for part in shown)
-    return html.navigation((name, heading) for name, heading, _ in shown) + sections
 
 
 def _directory(view: Run) -> str:
