@@ -31,10 +31,6 @@ _SCRIPTS = ("tables.js", "chart.js")
 MOST_ROWS = 300
 """The maximum number of rows of a long table on a page. More rows would make the page several megabytes large."""
 
-HALF_WIDTH_IN = 5.0
-"""A figure narrower than this width is placed beside another figure. Figures that are as wide as one column of a paper
-are narrower than `HALF_WIDTH_IN`."""
-
 
 def page(title: str, body: str) -> str:
     """Return the HTML of a complete document.
@@ -183,8 +179,8 @@ def numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def is_half(stem: Path) -> bool:
-    """Return whether a figure is narrow enough that two figures fit into a row."""
-    return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
+    """Return whether two such figures fit into a row, as those that are as wide as one column of a paper."""
+    return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < 5.0
 
 
 def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:

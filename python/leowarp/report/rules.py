@@ -67,11 +67,6 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     return rules
 
 
-_LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""A dict from sections of a plan to words. The links of these sections have queues. If a plan has several of these
-sections, their words distinguish them."""
-
-
 def _queues(document: dict[str, Any]) -> str:
     network = document.get("network", {})
     # An access link, a mobile channel and a measured path use no links of the sections `isl` and `ground`.
@@ -82,7 +77,8 @@ def _queues(document: dict[str, Any]) -> str:
         for name in sections
     }
     several = len(set(kinds.values())) > 1
-    text = "; ".join(dict.fromkeys(f"{_LINKS[name]} {kind}" if several else kind for name, kind in kinds.items()))
+    words = {"isl": "ISL", "ground": "ground"}
+    text = "; ".join(dict.fromkeys(f"{words[name]} {kind}" if several else kind for name, kind in kinds.items()))
     text = text or "fifo"
     if "jittered" in document:
         return f"{text} (netem under tbf)"

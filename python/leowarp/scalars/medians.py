@@ -10,7 +10,7 @@ below 95 %, because no j gives 95 % for so few values. The interval is computed 
 and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
-MedianInterval(median=3.5, low=1, high=6, count=6)
+MedianInterval(median=3.5, low=1, high=6)
 >>> order_interval(6)
 (1, 0.96875)
 """
@@ -36,7 +36,6 @@ class MedianInterval:
     median: float
     low: float
     high: float
-    count: int
 
 
 @functools.cache
@@ -71,7 +70,7 @@ def median_interval(values: Sequence[float]) -> MedianInterval:
     ordered, count = sorted(values), len(values)
     j, _ = order_interval(count)
     middle = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
-    return MedianInterval(middle, ordered[j - 1], ordered[count - j], count)
+    return MedianInterval(middle, ordered[j - 1], ordered[count - j])
 
 
 def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, Any]]]) -> list[Section]:

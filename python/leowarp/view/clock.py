@@ -14,11 +14,9 @@ MOST_TICKS = 2_000_000_000
 
 
 def tick_ns(run: Run) -> int:
-    """Return the length of a tick in ns, the resolution of times on the page. A tick is 1 us. In a long run, times in
-    us may not fit into 32 bits. A tick is then longer."""
+    """Return the length of a tick in ns, the resolution of times on the page. A tick is 1 us for runs up to 2000 s, and
+    10 us up to five and a half hours, so that times fit into 32 bits."""
     tick = 1000
-    # A tick is 1 us, multiplied by ten until all times fit: 1 us for runs up to 2000 s, 10 us up to five and a half
-    # hours.
     while run.end_ns // tick > MOST_TICKS:
         tick *= 10
     return tick

@@ -102,26 +102,24 @@ def write_report(
         f"{layout.REPORT}/{MOVING}": {"directory": view.path.resolve().name},
     }  # fmt: skip
     with trace.relisted(view.path, pages):
-        return _written(view, drawing, command)
-
-
-def _written(view: Run, drawing: Drawing, command: str | None) -> Path:
-    folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
-    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
-    if figures is not None:
-        # The page lists the figures that were not requested but could be drawn. Without this list, a page with two
-        # figures would suggest that the run has no data for other figures.
-        left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
-        not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
-    body = _run_body(view, drawn, not_drawn, command, chosen, _moving([view], folder))
-    page = _write(folder, body, view.name)
-    for name in figures or ():
-        if name in not_drawn:
-            raise TraceError(
-                f"cannot draw the figure {name!r} of {view.path.name}: {not_drawn[name]}",
-                hint=f"the page is written, and says so too: {page}",
+        folder = view.path / layout.REPORT
+        drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
+        if figures is not None:
+            # The page lists the figures that were not requested but could be drawn. Without this list, a page with two
+            # figures would suggest that the run has no data for other figures.
+            left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
+            not_drawn |= dict.fromkeys(
+                left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it"
             )
-    return page
+        body = _run_body(view, drawn, not_drawn, command, chosen, _moving([view], folder))
+        page = _write(folder, body, view.name)
+        for name in figures or ():
+            if name in not_drawn:
+                raise TraceError(
+                    f"cannot draw the figure {name!r} of {view.path.name}: {not_drawn[name]}",
+                    hint=f"the page is written, and says so too: {page}",
+                )
+        return page
 
 
 def write_comparison(

@@ -46,14 +46,11 @@ def _each(view: Run, changes: pd.DataFrame) -> str:
         # Both directions change at the same time and use the same satellite, so the first row is enough to name the new
         # path.
         after = here["path_after"].iloc[0]
-        steps = [
-            f"{row.source} to {row.destination}: {html.arrow(row.delay_before_ns, row.delay_after_ns, 1e6)}"
-            for row in here.itertuples(index=False)
-        ]
-        losses = [
-            f"{row.source} to {row.destination}: {_count(row.lost_pkts)}, {_count(row.retransmissions_pkts)}"
-            for row in here.itertuples(index=False)
-        ]
+        steps, losses = [], []
+        for row in here.itertuples(index=False):
+            way = f"{row.source} to {row.destination}"
+            steps.append(f"{way}: {html.arrow(row.delay_before_ns, row.delay_after_ns, 1e6)}")
+            losses.append(f"{way}: {_count(row.lost_pkts)}, {_count(row.retransmissions_pkts)}")
         satellite = after.split(" > ")[1] if isinstance(after, str) and after.count(" > ") == 2 else after
         rows.append([f"{int(t_ns) / 1e9:g}", satellite, "; ".join(steps), "; ".join(losses)])
     caption = (
