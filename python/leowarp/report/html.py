@@ -49,8 +49,7 @@ def page(title: str, body: str) -> str:
 
 
 def own_script(file: str) -> str:
-    """Return the text of one of leowarp's own scripts. The content security policy of the page forbids all other
-    scripts."""
+    """Return one of leowarp's own scripts. The content security policy of the page forbids all other scripts."""
     assert file in _SCRIPTS, f"{file} is not in the page's policy"
     return f"<script>{_own(file)}</script>\n"
 
@@ -164,8 +163,7 @@ def cell(value: object) -> str:
 
 
 def number(value: object, unit: float = 1) -> float | int | None:
-    """Return a value of a table as a number for `cell`, or None if it is missing, for instance pandas' NA. The value is
-    divided by `unit`. Whole numbers become int."""
+    """Return a table's value, divided by `unit`, as a number for `cell`, or None if it is missing, for instance NA."""
     if value is None or pd.isna(value):
         return None
     assert isinstance(value, int | float | np.number), value

@@ -40,7 +40,6 @@ def mobile_of(run: Run) -> Mobile | None:
 
 
 def algorithm_of(run: Run) -> str:
-    """Return the congestion control of the main flow."""
     return str(run.observed_plan.flows[run.main_flow].congestion_control)
 
 
@@ -54,8 +53,7 @@ def worded(runs: Sequence[Run], text: str) -> str:
 
 
 def identity(run: Run) -> int:
-    """Return a number that is the same for all views of one run. A directory that is opened twice counts as two
-    runs."""
+    """Return a number for all views of one run. A directory that is opened twice counts as two runs."""
     return id(vars(run))
 
 

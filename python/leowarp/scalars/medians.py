@@ -45,8 +45,7 @@ def order_interval(count: int) -> tuple[int, float]:
 
     count: The number of values, at least 1. For a `count` of 1, the probability is 0.
     """
-    # Wider intervals have a higher probability. A binary search finds the largest j whose interval reaches the required
-    # confidence.
+    # A binary search works, because wider intervals have a higher probability.
     low, high = 1, max(count // 2, 1)
     while low < high:
         j = (low + high + 1) // 2
@@ -91,8 +90,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
 
 
 def sentence(counts: Sequence[int]) -> str:
-    """Return the sentence that explains how the intervals in brackets were computed. `counts` contains the number of
-    runs of each group."""
+    """Return the sentence that explains the intervals in brackets, for the numbers of runs of the groups."""
     parts = []
     for count in dict.fromkeys(counts):
         j, probability = order_interval(count)

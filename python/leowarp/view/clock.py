@@ -28,8 +28,7 @@ def ticks(run: Run, t_ns: Any) -> np.ndarray:
 
 
 def station_pairs(run: Run) -> list[tuple[str, str]]:
-    """Return the pairs (from, to) of stations between which packets travel. Each flow adds one pair for its data, and
-    one for its return packets."""
+    """Return the pairs (from, to) of stations between which data packets or return packets travel."""
     found = [(flow.source, flow.destination) for flow in run.observed_plan.flows]
     return list(dict.fromkeys([*found, *((b, a) for a, b in found)]))
 

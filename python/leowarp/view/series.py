@@ -54,7 +54,6 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
         rate = goodput(tables, number, "in_order", step_ns)
         rate_ns, rate_kbps = rate["t_ns"].to_numpy(dtype="int64"), rate["goodput_bps"].to_numpy() / 1e3
         rows["goodput_kbps"] = _last(rate_ns, rate_kbps, step_ns, len(grid_ns))
-        # A socket sample belongs to the step in which it was taken.
         rows["srtt_us"] = _last(t_ns, floats(samples["srtt_us"]), step_ns, len(grid_ns))
         rows["cwnd_pkts"] = _last(t_ns, floats(samples["cwnd_pkts"]), step_ns, len(grid_ns))
         mode = flow_bbr_modes(flow, samples)
@@ -195,8 +194,7 @@ def drops_of(run: Run, arrays: Arrays) -> dict[str, Any]:
 
 
 def fading_of_run(run: Run, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Return the minimum and mean received Es/N0 in each step, in 0.01 dB. They are computed from the plan's mobile
-    channel."""
+    """Return the minimum and mean received Es/N0 in each step, in 0.01 dB."""
     mobile = run.plan.medium
     if not isinstance(mobile, Mobile):
         return None

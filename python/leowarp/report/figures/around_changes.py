@@ -102,8 +102,6 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
             # A run in which no path changed at the common time is shown as well, with the title "no change at". If
             # other runs had a change, it is a result that this run had none.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
-            # Scores are compared by late packets first, then by lost packets, as in `hit_hardest_first` and
-            # `hardest_hit`; the two counts are not added.
             scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]

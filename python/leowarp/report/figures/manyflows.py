@@ -92,6 +92,5 @@ def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[in
     views are preferred."""
     if shown_apart(runs):
         return list(runs), ""
-    # The selected views are in their original order, so that panels are sorted by flow number and not by score.
     kept = sorted(sorted(range(len(runs)), key=lambda place: scores[place], reverse=True)[:MOST_LINES])
     return [runs[place] for place in kept], f"{MOST_LINES} of {len(runs)} flows"

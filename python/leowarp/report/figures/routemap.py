@@ -96,8 +96,7 @@ class _View:
         return np.stack([points_m @ self.east, points_m @ self.north], axis=-1) / self.radius_m
 
     def project(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Project points to the plane of the map. Return x, y, and whether a point is visible. A point behind the Earth
-        is not visible."""
+        """Return x and y on the plane of the map, and whether a point is visible, that is, not behind the Earth."""
         flat = self.xy(points_m)
         depth = points_m @ self.towards
         # A point on the far side of the Earth's centre is visible if it appears outside of the globe's edge.

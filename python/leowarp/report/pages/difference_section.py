@@ -14,8 +14,7 @@ MOST_ROWS = 12
 
 
 def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collection[str] = ()) -> str:
-    """Return the HTML of the table of differences without the keys `but`. `names` are the headers of the runs'
-    columns."""
+    """Return the HTML of the table of differences without the keys `but`. `names` are the headers of the columns."""
     found = condensed([each for each in causes(runs) if each.key not in but])
     if not found:
         return '<p class="quiet">The same plan, modules, kernel and version.</p>\n'

@@ -137,8 +137,7 @@ def _said(section: Section, label: str) -> tuple[str, str] | None:
 
 
 def summary_tables(runs: Sequence[Run]) -> str:
-    """Return the HTML of tables with the scalars of each flow and of each run. For many flows, tables with sums and
-    quantiles over the flows come first."""
+    """Return the HTML of tables with the scalars of each flow and of each run. Many flows are summarised first."""
     heads, columns = [], []
     for run, label in zip(runs, labels(runs), strict=True):
         for flow in run.summary["flows"]:
