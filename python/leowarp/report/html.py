@@ -77,7 +77,10 @@ def sections(parts: Sequence[tuple[str, str, str]]) -> str:
 
 def folded(summary: str, content: str, *, is_open: bool = False) -> str:
     """Return the HTML of content that a reader unfolds, or "" without content."""
-    return f"<details{' open' * is_open}><summary>{text(summary)}</summary>{content}</details>" if content else ""
+    if not content:
+        return ""
+    state = " open" if is_open else ""
+    return f"<details{state}><summary>{text(summary)}</summary>{content}</details>"
 
 
 def warning_box(warnings: Sequence[str]) -> str:
@@ -163,7 +166,8 @@ def cell(value: object) -> str:
 
 
 def number(value: object, unit: float = 1) -> float | int | None:
-    """Return a table's value, divided by `unit`, as a number for `cell`, or None if it is missing, for instance NA."""
+    """Return a table's value, divided by `unit`, as a number for `cell`, or None if it is missing, for instance NA.
+    With the unit 1, whole numbers become int."""
     if value is None or pd.isna(value):
         return None
     assert isinstance(value, int | float | np.number), value
@@ -177,7 +181,7 @@ def numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def is_half(stem: Path) -> bool:
-    """Return whether two such figures fit into a row, as those that are as wide as one column of a paper."""
+    """Return whether two such figures fit into a row. Figures that are as wide as one column of a paper do."""
     return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < 5.0
 
 

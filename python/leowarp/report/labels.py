@@ -106,6 +106,7 @@ def _run_labels(runs: Sequence[Run]) -> list[str]:
 def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return the colour and dashes of each run's line, for matplotlib. The algorithms of the reproduced study have
     fixed styles. The style of any other run depends on its position in the list."""
+    # A view of one flow ("") has no fixed style, because the flows of a run may have the same algorithm.
     algorithms = [algorithm_of(run) if run.tcp_flows and run.chosen_flow is None else "" for run in runs]
     # Styles by algorithm are used only if all runs have different algorithms. Two runs of CUBIC would both be blue.
     fixed = len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms)

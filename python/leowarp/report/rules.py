@@ -77,6 +77,7 @@ def _queues(document: dict[str, Any]) -> str:
         for name in sections
     }
     several = len(set(kinds.values())) > 1
+    # Only these two sections occur together.
     words = {"isl": "ISL", "ground": "ground"}
     text = "; ".join(dict.fromkeys(f"{words[name]} {kind}" if several else kind for name, kind in kinds.items()))
     text = text or "fifo"
@@ -209,6 +210,7 @@ def _gap(ground: dict[str, Any]) -> str:
 
 
 def _margin(routing: dict[str, Any]) -> str:
+    """Return the text of `routing.margin`: a route changes only to a path that is shorter by this margin."""
     margin = str(routing.get("margin", "0 %"))
     if margin == "unlimited":
         return ", kept until they break"

@@ -41,7 +41,7 @@ class MedianInterval:
 @functools.cache
 def order_interval(count: int) -> tuple[int, float]:
     """Return the pair (j, probability). The j-th smallest and the j-th largest of `count` values enclose the median
-    with this probability.
+    with this probability. It is the largest j that gives at least `CONFIDENCE`, or 1 if none does.
 
     count: The number of values, at least 1. For a `count` of 1, the probability is 0.
     """

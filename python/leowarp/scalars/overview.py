@@ -179,7 +179,8 @@ def _middle(low: str | None, high: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A scalar with one value per run, or None where it is unknown. `text` formats one value with its unit."""
+    """A scalar with one value per run: a number in the scalar's unit, a text, or None if it is unknown. `text` formats
+    one value with its unit."""
 
     label: str
     text: Callable[[Any], str]

@@ -50,6 +50,7 @@ class Arrays:
         if given.dtype.kind == "f":
             known = np.isfinite(given)
             given = np.where(known, np.rint(np.where(known, given, 0)), MISSING)
+        # The smallest int32 is accepted, because it stands for missing values here.
         whole = given.astype("int64")
         if len(whole) and not (whole.min() >= MISSING and whole.max() < -MISSING):
             raise ValueError(f"values from {whole.min()} to {whole.max()} do not fit into 32 bits")
@@ -75,7 +76,8 @@ class Arrays:
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 
     def packed(self, header: dict[str, Any]) -> str:
-        """Return the container with the header and all arrays, as base64 text."""
+        """Return the container with the header and all arrays, as base64 text. A nan in the header is an error, because
+        JSON has no nan."""
         full = header | {"arrays": self._kinds}
         text = json.dumps(full, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
         content = struct.pack("<I", len(text)) + text + b"".join(self._content)

@@ -34,9 +34,8 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
         `busy_permille` (of the time on a path), `queue_pkts` and `dropped_pkts`.
     """
     step_ns = STEP_NS
+    flows, header_bytes = run.observed_plan.flows, run.plan.network.ip_header_bytes
     while True:
-        header_bytes = run.plan.network.ip_header_bytes
-        flows = run.observed_plan.flows
         frame = link_loads(run.tables, flows, run.link_values, run.end_ns, step_ns, header_bytes)
         if len(frame) <= MOST_ROWS:
             break
@@ -48,6 +47,7 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     first = np.append(0, np.cumsum(rows)[:-1])
     steps = np.diff(step, prepend=0)
     steps[first] = step[first]
+    # The load over the whole run follows from counters of all packets.
     links = run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {

@@ -88,8 +88,8 @@ def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
 
 
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the begins and ends of the spans of time around the ascending `centres_ns`. Overlapping spans are
-    joined."""
+    """Return the begins and ends of the spans of time around the ascending `centres_ns`. Overlapping spans are joined,
+    and no span leaves the run."""
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
     first = np.append(True, begins[1:] > np.maximum.accumulate(ends)[:-1])
@@ -110,6 +110,7 @@ def _within(
 
     rows, sent_ns: int arrays of shape (n,). The rows of `packets` that may be selected, sorted by sending time, and the
         sending time of each row.
+    begins, ends: The spans, in ascending order and without overlap.
     """
     spans = [slice(*span) for span in zip(*np.searchsorted(sent_ns, [begins, ends]).tolist(), strict=True)]
     kept = packets.iloc[np.concatenate([rows[span] for span in spans])]

@@ -105,6 +105,7 @@ def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.in
     """
     borders = np.concatenate(([0], np.flatnonzero(np.diff(states)) + 1, [len(states)]))
     stays, begins_s, ends_s = states[borders[:-1]], edges_s[borders[:-1]], edges_s[borders[1:]]
+    # The first state is the lightest.
     greys = [str(grey) for grey in np.linspace(0.88, 0.25, max(2, len(names)))]
     for index in range(len(names)):
         own = stays == index

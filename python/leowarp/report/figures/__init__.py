@@ -61,6 +61,7 @@ class FigureKind:
     @property
     def around_changes(self) -> bool:
         """Whether the figure has the option `change_s`, the time of the shown route change."""
+        # The signature decides, because a separate flag could contradict it.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[Run]) -> bool:

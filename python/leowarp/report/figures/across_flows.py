@@ -43,6 +43,7 @@ def matrix(runs: Sequence[Run]) -> Figure:
     sources = [name for name in order if name in set(found["source"])]
     destinations = [name for name in order if name in set(found["destination"])]
     longest = max(len(name) for name in (*sources, *destinations))
+    # With few columns, a cell would be too high without the limit of 0.28 in.
     row_in = min(0.28, (PAGE_IN / 3 - 0.3 - 0.02 * longest) / len(destinations))
     figure = new_figure(PAGE_IN, 0.8 + 0.055 * longest + row_in * len(sources), footer_of(runs))
     panels = figure.subplots(1, 3, sharey=True)
@@ -183,6 +184,7 @@ def _named(runs: Sequence[Run], frames: Sequence[pd.DataFrame]) -> list[tuple[st
 
 
 def _flows(run: Run) -> pd.DataFrame:
+    """Return one row per TCP flow, as float64. Unknown values are nan."""
     rows = []
     for flow in run.summary["flows"]:
         if flow["kind"] == "tcp":

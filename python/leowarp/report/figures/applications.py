@@ -68,9 +68,12 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     before_s = after_s - floats(segments["media_ns"]) / 1e9
     # `played_s` is the time for which the player played after the previous segment arrived. From the end of this time
     # until the present segment arrived, the buffer was empty, or playback had not begun.
-    played_s = np.maximum(after_s[:-1] - before_s[1:], 0.0)
+    # `fmax` makes it 0 if a buffer is unknown (nan), so that the time of the point stays known.
+    played_s = np.fmax(after_s[:-1] - before_s[1:], 0.0)
     stopped_s = np.insert(np.minimum(came_s[:-1] + played_s, came_s[1:]), 0, came_s[0])
-    t_s, buffer_s = np.stack([stopped_s, came_s, came_s], axis=1), np.stack([before_s, before_s, after_s], axis=1)
+    # Each segment has three points: the end of playing before it, and its arrival without and with its content.
+    t_s = np.stack([stopped_s, came_s, came_s], axis=1).ravel()
+    buffer_s = np.stack([before_s, before_s, after_s], axis=1).ravel()
     return np.append(t_s, came_s[-1] + after_s[-1]), np.append(buffer_s, 0.0)
 
 

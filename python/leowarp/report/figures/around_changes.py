@@ -125,6 +125,7 @@ SPURIOUS: dict[str, Any] = {
 
 
 def _below_in(columns: Sequence[Column]) -> float:
+    """Return the height of the legends below the columns."""
     most = max(len(column.flows) for column in columns)
     return 0.3 + 0.11 * most if any(column.of_several for column in columns) else 0.0
 
@@ -138,7 +139,8 @@ def cwnd_around_changes(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw the congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
+    """Draw the congestion window in packets, and below it the retransmissions in 50 ms bins, around route changes
+    (fig. 7). Spurious retransmissions are hatched.
 
     before_s, after_s: The shown time in s before and after each change.
     count: The number of shown changes of a single run. Each of several runs has one.

@@ -67,7 +67,8 @@ def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figu
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the lower end of the band, the median, and the upper end of the band, for each column of `values`, which
-    has a row per run. The band's ends are order statistics, as in `leowarp.scalars.medians`."""
+    has a row per run. The band's ends are order statistics, as in `leowarp.scalars.medians`. A column in which a run
+    has no value (nan) gives nan."""
     # At a time at which one seed has no value, no band is drawn. With fewer seeds, the band's confidence would differ
     # from the confidence that the page states.
     ordered = np.sort(values, axis=0)
@@ -90,6 +91,7 @@ def _goodput_mbps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def _sampled(column: str, size: float) -> Series:
+    """Return a function for a socket column's value at the middle of each bin, divided by `size`."""
 
     def series(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)

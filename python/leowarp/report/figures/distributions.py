@@ -112,6 +112,7 @@ def _mean_srtt_us(run: Run) -> float:
 
 
 def _names_in(runs: Sequence[Run]) -> float:
+    """Return the height of the flows' names above the panel, or 0 if the legend is inside it."""
     if not any(run.chosen_flow is not None for run in runs) or len(runs) == 1:
         return 0.0
     return 0.12 * (len(runs) if shown_apart(runs) else 4)

@@ -88,8 +88,8 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
 
 def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[int, int]]) -> tuple[list[Run], str]:
     """If each view gets its own line, return all views and "". Otherwise, return the `MOST_LINES` views with the
-    highest scores in their original order, and words such as "8 of 90 flows" for a title. If scores are equal, earlier
-    views are preferred."""
+    highest scores, and words such as "8 of 90 flows" for a title. The views keep their order, so that panels are sorted
+    by flow number. If scores are equal, earlier views are preferred."""
     if shown_apart(runs):
         return list(runs), ""
     kept = sorted(sorted(range(len(runs)), key=lambda place: scores[place], reverse=True)[:MOST_LINES])

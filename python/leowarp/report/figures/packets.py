@@ -79,7 +79,6 @@ class _Around:
         return -0.25 * spread, high, left - margin, right + margin
 
     def draw(self, axes: Axes, limits: tuple[float, float, float, float], runs: Sequence[Run]) -> None:
-        # The limits of the axes are set before drawing, because only marks within these limits are counted.
         low, high, left_ms, right_ms = limits
         axes.set_xlim(left_ms, right_ms)
         axes.set_ylim(low, high)
@@ -88,6 +87,7 @@ class _Around:
         sent = (data["sent_ns"].to_numpy() - t_ns) / 1e6
         received = (floats(data["received_ns"]) - t_ns) / 1e6
         number = data["number"].to_numpy()
+        # Only marks within the limits of the axes count towards `MARKS`.
         inside = (number >= low) & (number <= high)
         late, again = truths(data["is_late"]), truths(data["is_retransmission"])
         lost = np.isnan(received)

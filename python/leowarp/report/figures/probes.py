@@ -145,7 +145,8 @@ def ping_between_changes(
 
 def probe_delays(runs: Sequence[Run]) -> Figure:
     """Draw the one-way delay and round-trip time of each ping or UDP packet over its sending time, one panel per run.
-    Diamonds on the time axis are lost packets. If there are too many flows for lines, the figure has bands.
+    Diamonds on the time axis are lost packets. If there are too many flows for lines, the figure has bands: quantiles
+    of the one-way delays of all flows, for every 10 ms.
 
     Raises TraceError if a run has no ping or udp flow.
     """

@@ -74,7 +74,8 @@ def flow_shares(runs: Sequence[Run]) -> Figure:
     """Draw the goodput of each TCP flow per second, and below it Jain's index over the competing flows.
 
     Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x is the goodput of each of n competing
-    flows. If a run has several groups of competing flows, the smallest of the groups' indexes is drawn.
+    flows. It is 1 if all goodputs are equal, and 1/n (the dotted line) if one flow has all the goodput. If a run has
+    several groups of competing flows, the smallest of the groups' indexes is drawn.
 
     Raises TraceError if a run has fewer than two TCP flows.
     """

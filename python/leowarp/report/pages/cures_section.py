@@ -68,17 +68,21 @@ _ENTRY = ("at, s", "node", "link before, to", "link after, to", "for packets to"
 def cures_section(view: Run) -> str:
     """Return the HTML of the section, or "" if no node or host acts at route changes."""
     parts = []
-    for name, described, nothing in (
-        ("switches", _switches,
+    # A table without rows is replaced by the text. A table of streams is always shown (None).
+    for name, rows_of, described, without_rows in (
+        ("switches", view.switches, _switches,
          "<p>No node changed to another link while packets waited or were in flight on the previous one.</p>"),
-        ("merges", _merges, "<p>No node changed to another link, so no marker was sent.</p>"),
-        ("notices", _notices, "<p>No host received a notice of a route change.</p>"),
-        ("orders", _orders, None),
-        ("nodetotals", _nodes, ""),
+        ("merges", view.merges, _merges, "<p>No node changed to another link, so no marker was sent.</p>"),
+        ("notices", view.notices, _notices, "<p>No host received a notice of a route change.</p>"),
+        ("orders", view.orders, _orders, None),
+        ("nodetotals", view.nodetotals, _nodes, ""),
     ):  # fmt: skip
         if (view.path / layout.TRACE / f"{name}.parquet").exists():
-            frame = getattr(view, name)()
-            parts.append(described(view, frame) if len(frame) or nothing is None else nothing)
+            frame = rows_of()
+            if len(frame) or without_rows is None:
+                parts.append(described(view, frame))
+            else:
+                parts.append(without_rows)
     return "".join(parts)
 
 

@@ -116,6 +116,7 @@ def _series(
     samples = samples.iloc[:: max(len(samples) // most, 1)]
     t_s = samples["t_ns"].to_numpy() / 1e9
     key = (identity(run), run.observed_plan.flows[flow].source, run.observed_plan.flows[flow].destination)
+    # Flows of the same pair of stations have the same path, so the queue is computed once for all of them.
     if key not in queues:
         queues[key] = _path_queue(run, most)
     return [
