@@ -50,8 +50,7 @@ def page_text(
                                                         left=frozenset((0, 1)))))  # fmt: skip
     sections.append(("again", "How to take it again", f"<pre>{html.text(command)}</pre>"))
     body = f"<h1>{html.text(title)}</h1>\n<p>{lead}</p>\n" + _failures(exam) + html.warning_box(exam.warnings)
-    body += html.navigation((name, heading) for name, heading, _ in sections)
-    body += "".join(html.section(name, heading, content) for name, heading, content in sections)
+    body += html.sections(sections)
     return html.page(title, body)
 
 

@@ -111,9 +111,8 @@ def test_goodput_cdf_ends_at_one_and_marks_the_capacity(run_dir):
 
 
 def test_packet_diagram_has_limits_where_a_waiting_sender_sent_nothing_near_the_change():
-    data = pd.DataFrame({"sent_ns": [400_000_000], "received_ns": [500_000_000.0], "number": [7.0]})
-    none = data[:0]
-    low, high, left_ms, right_ms = packets._frame(data, none, none, 1_000_000_000, 0.0, 1000.0)
+    data = pd.DataFrame({"sent_ns": [400_000_000], "received_ns": [500_000_000.0], "number": [7.0], "is_late": [False]})
+    low, high, left_ms, right_ms = packets._Around(1_000_000_000, data, data[:0], 0.0, 1000.0).frame()
     assert low < 7 < high
     assert left_ms < -600 < -500 < right_ms
 

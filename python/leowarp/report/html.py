@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import base64
 import html
+import os
 import re
 import struct
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ import pandas as pd
 from leowarp.base.pagepolicy import policy_tag
 from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
+from leowarp.scalars.overview import Section
 
 LARGEST_SVG_BYTES = 400_000
 """The maximum size of an SVG in a page, in bytes. If the SVG is larger, the page embeds the PNG instead. An SVG with
@@ -25,9 +28,8 @@ thousands of marks is larger than a PNG of the same figure."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
-HALF_WIDTH_IN = 5.0
-"""A figure narrower than this width is placed beside another figure. Figures that are as wide as one column of a paper
-are narrower than `HALF_WIDTH_IN`."""
+MOST_ROWS = 300
+"""The maximum number of rows of a long table on a page. More rows would make the page several megabytes large."""
 
 
 def page(title: str, body: str) -> str:
@@ -35,33 +37,26 @@ def page(title: str, body: str) -> str:
 
     The document contains its style sheet and loads nothing, so the file can be sent by mail. A browser executes only
     scripts from `own_script` in the document.
-
-    title: The title of the window. The function escapes it.
     """
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
-        f"{policy_tag([_script_text(file) for file in _SCRIPTS])}"
+        f"{policy_tag([_own(file) for file in _SCRIPTS])}"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{text(title)}</title><style>\n{_own('pages.css')}</style></head>\n"
+        f"<title>{text(title)}</title><style>{_own('pages.css')}</style></head>\n"
         f"<body>\n{body}\n{own_script('tables.js')}</body></html>\n"
     )
 
 
 def own_script(file: str) -> str:
-    """Return the text of one of leowarp's own scripts. The content security policy of the page forbids all other
-    scripts."""
+    """Return one of leowarp's own scripts. The content security policy of the page forbids all other scripts."""
     assert file in _SCRIPTS, f"{file} is not in the page's policy"
-    return f"<script>{_script_text(file)}</script>\n"
-
-
-def _script_text(file: str) -> str:
-    return f"\n{_own(file)}"
+    return f"<script>{_own(file)}</script>\n"
 
 
 @cache
 def _own(file: str) -> str:
-    return resources.files("leowarp.report").joinpath(file).read_text(encoding="utf-8")
+    return "\n" + resources.files("leowarp.report").joinpath(file).read_text(encoding="utf-8")
 
 
 def text(value: object) -> str:
@@ -70,17 +65,22 @@ def text(value: object) -> str:
 
 
 def section(name: str, heading: str, content: str) -> str:
-    """Return the HTML of a section of the page.
-
-    name: The id of the section, to which the navigation links.
-    """
+    """Return the HTML of a section of the page. `name` is its id, to which the navigation links."""
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
 
-def navigation(entries: Iterable[tuple[str, str]]) -> str:
-    """Return the HTML list of links to the sections."""
-    links = "".join(f'<a href="#{text(name)}">{text(heading)}</a>' for name, heading in entries)
-    return f'<nav aria-label="Sections">{links}</nav>\n'
+def sections(parts: Sequence[tuple[str, str, str]]) -> str:
+    """Return the HTML of links to the sections, and of the sections."""
+    links = "".join(f'<a href="#{text(name)}">{text(heading)}</a>' for name, heading, _ in parts)
+    return f'<nav aria-label="Sections">{links}</nav>\n' + "".join(section(*part) for part in parts)
+
+
+def folded(summary: str, content: str, *, is_open: bool = False) -> str:
+    """Return the HTML of content that a reader unfolds, or "" without content."""
+    if not content:
+        return ""
+    state = " open" if is_open else ""
+    return f"<details{state}><summary>{text(summary)}</summary>{content}</details>"
 
 
 def warning_box(warnings: Sequence[str]) -> str:
@@ -98,11 +98,10 @@ def table(
 ) -> str:  # fmt: skip
     """Return the HTML of a table whose first column contains the row headers.
 
-    left: frozenset of int. The numbers of the columns that contain text, which is aligned left.
-    raw: frozenset of int. The numbers of the columns whose cells are already HTML.
+    left: The numbers of the columns that contain text, which is aligned left.
+    raw: The numbers of the columns whose cells are already HTML.
     long: Whether a table scrolls below its header if it is higher than half a screen. A click on a column header sorts
-    the table (`tables.js`). A cell with a number also contains the exact number for
-        the sort.
+        the table (`tables.js`). A cell with a number also contains the exact number for the sort.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -127,11 +126,33 @@ def table(
     )
 
 
-def cell(value: object) -> str:
-    """Return the text of a cell for a value. A missing value is shown as a dash, never as 0.
+def section_table(section: Section) -> str:
+    """Return the HTML of a table of the overview."""
+    return table(section.title, ["", *section.columns], [(name, *texts) for name, texts in section.rows])
 
-    Returns: The whole numbers with separators, other numbers with four digits, booleans as yes or no.
-    """
+
+def arrow(before: Any, after: Any, scale: float) -> str:
+    """Return the text of a change, in which a missing value is "none". With the scale 1, values are whole numbers."""
+    texts = [
+        "none" if pd.isna(value) else f"{value / scale:.2f}" if scale != 1 else f"{int(value)}"
+        for value in (before, after)
+    ]
+    return " → ".join(texts)
+
+
+def link(shown: str, page: Path | None, folder: Path) -> str:
+    """Return a link from a page in `folder` to another page, with the HTML `shown`. Without a page, return `shown`."""
+    if page is None:
+        return shown
+    # Symbolic links are resolved first. After a symbolic link, ".." means the directory above the link's target, not
+    # the directory that contains the link.
+    address = Path(os.path.relpath(page.resolve(), folder.resolve())).as_posix()
+    return f'<a href="{text(address)}">{shown}</a>'
+
+
+def cell(value: object) -> str:
+    """Return the text of a cell: whole numbers with separators, other numbers with four digits, booleans as yes or no.
+    A missing value is shown as a dash, never as 0."""
     if value is None or value != value:  # nan is the only value that is not equal to itself.
         return "–"
     # bool is a subclass of int, so this check must come before the check for int.
@@ -145,8 +166,8 @@ def cell(value: object) -> str:
 
 
 def number(value: object, unit: float = 1) -> float | int | None:
-    """Return a value of a table as a number for `cell`, or None if it is missing, for instance pandas' NA. The value is
-    divided by `unit`. Whole numbers become int."""
+    """Return a table's value, divided by `unit`, as a number for `cell`, or None if it is missing, for instance NA.
+    With the unit 1, whole numbers become int."""
     if value is None or pd.isna(value):
         return None
     assert isinstance(value, int | float | np.number), value
@@ -160,8 +181,8 @@ def numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def is_half(stem: Path) -> bool:
-    """Return whether a figure is narrow enough that two figures fit into a row."""
-    return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
+    """Return whether two such figures fit into a row. Figures that are as wide as one column of a paper do."""
+    return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < 5.0
 
 
 def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:
@@ -169,7 +190,6 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
     to the CSV file with its numbers.
 
     stem: The path of the files without their suffix. The PNG must exist.
-    title, caption: The heading and the text of the figure. Both together are the image's alternative text.
     folder: The folder of the files, relative to the page.
     code: The Python code that draws the figure again.
     """
@@ -194,8 +214,6 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
 
 
 def _width_in(svg: Path, png: Path) -> float:
-    """Return the width of a figure in inches. The width comes from the figure's SVG (in points). Without an SVG, it
-    comes from the PNG (in pixels at `style.PNG_DPI`)."""
     # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
     found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
     if found is not None:

@@ -40,22 +40,12 @@ def mobile_of(run: Run) -> Mobile | None:
 
 
 def algorithm_of(run: Run) -> str:
-    """Return the congestion control of the main flow."""
     return str(run.observed_plan.flows[run.main_flow].congestion_control)
-
-
-def footer(run: Run) -> str:
-    """Return the plan's rules that shape the results of a run, as one paragraph."""
-    return " · ".join(f"{name}: {text}" for name, text in rules_of(run.document, run.manifest))
 
 
 def worded(runs: Sequence[Run], text: str) -> str:
     """Return a text about route changes, in the words that fit the links of the runs. If all runs use access links,
-    "route change" becomes "reconfiguration".
-
-    runs: The runs. Their media determine the words of the text. If a run uses another medium than an access link, the
-        text does not change.
-    """
+    "route change" becomes "reconfiguration"."""
     # The general word "route change" also suits an access link.
     if not all(is_access(run) for run in runs):
         return text
@@ -63,16 +53,12 @@ def worded(runs: Sequence[Run], text: str) -> str:
 
 
 def identity(run: Run) -> int:
-    """Return a number that is the same for all views of one run. A directory that is opened twice counts as two
-    runs."""
+    """Return a number for all views of one run. A directory that is opened twice counts as two runs."""
     return id(vars(run))
 
 
 def by_run(views: Sequence[Run]) -> list[list[Run]]:
-    """Group views by run.
-
-    Returns: The groups in the order of each run's first view.
-    """
+    """Return views grouped by run, in the order of each run's first view."""
     groups: dict[int, list[Run]] = {}
     for view in views:
         groups.setdefault(identity(view), []).append(view)
@@ -82,9 +68,9 @@ def by_run(views: Sequence[Run]) -> list[list[Run]]:
 def labels(runs: Sequence[Run]) -> list[str]:
     """Return a short name for each view. All names are different.
 
-    Returns: A text that differs for all runs. The text is the first of these that differs: the algorithm, the scenario,
-        both together, or the directory. If all views show flows of one run, each view has its flow's name. If the views
-        show flows of several runs, each view has the names of its run and its flow.
+    The name of a run is the first of these that differs for all runs: the algorithm, the scenario, both together, or
+    the directory. If all views show flows of one run, each view has its flow's name. If the views show flows of several
+    runs, each view has the names of its run and its flow.
     """
     groups = by_run(runs)
     if not any(run.chosen_flow is not None for run in runs):
@@ -97,11 +83,8 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def run_labels(views: Sequence[Run]) -> dict[int, str]:
-    """Return the names of the runs to which the views belong.
-
-    Returns: A dict from `identity` to name. The name is the scenario's name, or the directory's name if two scenarios
-        have the same name.
-    """
+    """Return a dict from `identity` to the name of the run to which a view belongs. The name is the scenario's name, or
+    the directory's name if two scenarios have the same name."""
     firsts = [group[0] for group in by_run(views)]
     names = [run.name for run in firsts]
     if len(set(names)) < len(names):
@@ -110,31 +93,24 @@ def run_labels(views: Sequence[Run]) -> dict[int, str]:
 
 
 def _run_labels(runs: Sequence[Run]) -> list[str]:
-    algorithms = [_algorithm_name(algorithm_of(run)) if run.tcp_flows else run.name for run in runs]
+    words = {"bbr": "BBR", "cubic": "CUBIC", "reno": "Reno"}
+    algorithms = [words.get(algorithm_of(run), algorithm_of(run)) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
-    # Runs are named by algorithm, by scenario, by both, or by directory. The first choice that gives every run a
-    # different name is used.
-    if len(set(algorithms)) == len(runs):
-        return algorithms
-    if len(set(names)) == len(runs):
-        return names
     both = [f"{name}, {algorithm}" for name, algorithm in zip(names, algorithms, strict=True)]
-    return both if len(set(both)) == len(runs) else layout.directory_names([run.path for run in runs])
+    for each in (algorithms, names, both):
+        if len(set(each)) == len(runs):
+            return each
+    return layout.directory_names([run.path for run in runs])
 
 
 def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Return the colour and dashes of each run's line. The algorithms of the reproduced study have fixed styles. The
-    style of any other run depends on its position in the list.
-
-    Returns: `color` and `linestyle` for matplotlib's lines.
-    """
-    if any(run.chosen_flow is not None for run in runs):
-        return [line_style(index) for index in range(len(runs))]
-    algorithms = [algorithm_of(run) if run.tcp_flows else "" for run in runs]
+    """Return the colour and dashes of each run's line, for matplotlib. The algorithms of the reproduced study have
+    fixed styles. The style of any other run depends on its position in the list."""
+    # A view of one flow ("") has no fixed style, because the flows of a run may have the same algorithm.
+    algorithms = [algorithm_of(run) if run.tcp_flows and run.chosen_flow is None else "" for run in runs]
     # Styles by algorithm are used only if all runs have different algorithms. Two runs of CUBIC would both be blue.
-    if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
-        return [line_style(ALGORITHMS[name]) for name in algorithms]
-    return [line_style(index) for index in range(len(runs))]
+    fixed = len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms)
+    return [line_style(ALGORITHMS[name] if fixed else index) for index, name in enumerate(algorithms)]
 
 
 MOST_LINES = 8
@@ -142,18 +118,11 @@ MOST_LINES = 8
 
 
 def footer_of(runs: Sequence[Run]) -> str:
-    """Return one paragraph with the rules that affect the results of the runs.
-
-    Returns: Each rule once, as "name: value". The values of a rule may differ between runs. They are then listed in the
-        order of the runs, separated by bars.
-    """
+    """Return one paragraph with the rules that affect the results of the runs, each as "name: value". Values that
+    differ between runs are listed in the order of the runs, separated by bars."""
     each = [dict(rules_of(group[0].document, group[0].manifest)) for group in by_run(runs)]
     parts = []
     for name in dict.fromkeys(name for rules in each for name in rules):
         values = [rules.get(name, "none") for rules in each]
         parts.append(f"{name}: {' | '.join(dict.fromkeys(values))}")
     return " · ".join(parts)
-
-
-def _algorithm_name(name: str) -> str:
-    return {"bbr": "BBR", "cubic": "CUBIC", "reno": "Reno"}.get(name, name)

@@ -20,7 +20,7 @@ from leowarp.base.errors import TraceError
 from leowarp.report import html
 from leowarp.report.figures import FIGURES, figure
 from leowarp.report.figures.bands import GROUP_FIGURES, group_figure
-from leowarp.report.labels import MOST_LINES, footer, warnings_of, worded
+from leowarp.report.labels import MOST_LINES, footer_of, warnings_of, worded
 from leowarp.report.pages.summary_section import first_entries
 from leowarp.report.style import notebook_png
 from leowarp.results.run import Run
@@ -55,7 +55,7 @@ def _run(view: Run) -> str:
     tables = "".join(_table(each) for section in overview(view.summary) for each in _fitting(section))
     return worded(
         [view],
-        _heading(view.name, view.path.as_posix(), f"{view.end_ns / 1e9:g} s of virtual time; {footer(view)}")
+        _heading(view.name, view.path.as_posix(), f"{view.end_ns / 1e9:g} s of virtual time; {footer_of([view])}")
         + _warnings(warnings_of(view))
         + _numbers(first_entries(view))
         + f"<details><summary>Summary</summary>{tables}</details>"
@@ -110,14 +110,11 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """Return the sections that are printed for `section`. Their tables are not too wide. If there are too many flows
-    for one column each, the result is two tables. One table has sums and quantiles over the flows. The other table has
-    the three worst and the three best flows."""
+    """Return the tables that are printed for `section`. If there are too many flows for one column each, one table has
+    sums and quantiles over the flows, and another the three worst and the three best flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
-    ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
-    few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
-    return [section.spread, few] if ends else [section.spread]
+    return [section.spread, section.ends()]
 
 
 def _table(section: Section) -> str:
@@ -137,7 +134,6 @@ def _table(section: Section) -> str:
 
 
 def _side_by_side(pictures: str) -> str:
-    """Return HTML that places narrow figures side by side if the page is wide enough."""
     return f"<div style='display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0.5em'>{pictures}</div>"
 
 

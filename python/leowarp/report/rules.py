@@ -10,13 +10,13 @@ from leowarp.base.units import SPEED
 
 
 def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the rules of a plan that affect the run's results. Each rule has its value in words.
+    """Return the rules of a plan that affect the run's results, as (name, text).
+
+    A rule is left out if it has its default and the default does not affect results (no loss, no ECN, packets of
+    1500 B).
 
     document: The plan as TOML, whose values are texts with units.
     manifest: The run's manifest, for the kernel's version, or an empty one.
-    Returns: list of (name, text). The rules of the medium come first. The rules of the queues and of TCP, the kernel
-        and the seed follow. A rule is left out if it has its default and the default does not affect results (no loss,
-        no ECN, packets of 1500 B).
     """
     # The rules are read from the plan's text, not from a `Plan`, so that each quantity is printed as written: 30 ms
     # instead of 30000000.
@@ -67,14 +67,7 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     return rules
 
 
-_LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""A dict from sections of a plan to words. The links of these sections have queues. If a plan has several of these
-sections, their words distinguish them."""
-
-
 def _queues(document: dict[str, Any]) -> str:
-    """Return the text of the plan's queueing disciplines. Settings of the link model that are not the default are
-    added."""
     network = document.get("network", {})
     # An access link, a mobile channel and a measured path use no links of the sections `isl` and `ground`.
     own: list[str] = [name for name in ("chain", "measured", "access", "mobile", "jittered") if name in document]
@@ -84,7 +77,9 @@ def _queues(document: dict[str, Any]) -> str:
         for name in sections
     }
     several = len(set(kinds.values())) > 1
-    text = "; ".join(dict.fromkeys(f"{_LINKS[name]} {kind}" if several else kind for name, kind in kinds.items()))
+    # Only these two sections occur together.
+    words = {"isl": "ISL", "ground": "ground"}
+    text = "; ".join(dict.fromkeys(f"{words[name]} {kind}" if several else kind for name, kind in kinds.items()))
     text = text or "fifo"
     if "jittered" in document:
         return f"{text} (netem under tbf)"
@@ -96,8 +91,6 @@ def _queues(document: dict[str, Any]) -> str:
 
 
 def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the rules of an access link: profile, preset, and the values in the plan. The preset fills in values that
-    the scenario does not set."""
     profile = f"{access.get('profile')}, {access.get('preset')}"
     if access.get("geometry", "profile") != "profile":
         profile += f", delays by {access['geometry']}"
@@ -128,13 +121,11 @@ def _mobile_rules(mobile: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _discipline(link: dict[str, Any]) -> str:
-    """Return the text of a link's queueing discipline, or "" for a plain FIFO."""
     kind = link.get("queue_discipline", "fifo")
     return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
 
 
 def _switching(routing: dict[str, Any]) -> str:
-    """Return a text that says how nodes switch to new routes, or "" if all nodes switch at once."""
     if routing.get("update", "atomic") == "atomic":
         return ""
     return (
@@ -203,7 +194,6 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _acquisition(isl: dict[str, Any]) -> str:
-    """Return the text of the acquisition time of new links, or "" if it is 0."""
     if "acquisition" not in isl:
         return ""
     between = isl.get("acquisition_between_planes")
@@ -212,7 +202,6 @@ def _acquisition(isl: dict[str, Any]) -> str:
 
 
 def _gap(ground: dict[str, Any]) -> str:
-    """Return the text for the gap of a ground link after a handover. The text is "" if this gap is 0."""
     if "handover_gap" not in ground:
         return ""
     spread = str(ground.get("handover_gap_spread", "0 s"))
@@ -221,8 +210,7 @@ def _gap(ground: dict[str, Any]) -> str:
 
 
 def _margin(routing: dict[str, Any]) -> str:
-    """Return the text of `routing.margin`, or "" if it is 0. A route changes to another path only if that path is
-    shorter by this margin."""
+    """Return the text of `routing.margin`: a route changes only to a path that is shorter by this margin."""
     margin = str(routing.get("margin", "0 %"))
     if margin == "unlimited":
         return ", kept until they break"

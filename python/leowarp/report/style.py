@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -126,11 +126,8 @@ class ShownFigure(Figure):
 
 
 def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
-    """Return a figure as a PNG for a notebook.
-
-    Returns png: The image, in the resolution of `leowarp report --formats png`.
-    Returns size: The `width` and `height` of the displayed image in CSS pixels (96 per inch).
-    """
+    """Return a figure as a PNG for a notebook, in the resolution of `leowarp report --formats png`. Also return the
+    `width` and `height` of the displayed image in CSS pixels (96 per inch)."""
     file = io.BytesIO()
     with styled():
         figure.savefig(file, format="png", metadata={"Software": None})
@@ -139,12 +136,8 @@ def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
 
 
 def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
-    """Return an empty figure with the text `footer` at its bottom.
-
-    width_in, height_in: The size in inches. The width is `COLUMN_IN` or `PAGE_IN`.
-    footer: The rules that shape the results, in small type on as many lines as needed.
-    Returns: The figure. The figure uses matplotlib's constrained layout, so no label is cut off.
-    """
+    """Return an empty figure with `footer` at its bottom: the rules that shape the results, on as many lines as needed.
+    The figure uses matplotlib's constrained layout, so no label is cut off. The width is `COLUMN_IN` or `PAGE_IN`."""
     figure = ShownFigure(figsize=(width_in, height_in))
     # The average width of a character of DejaVu Sans at 4.6 points is 0.034 in; digits and capitals are slightly wider.
     text = textwrap.fill(footer, width=int(width_in / 0.0358))
@@ -157,11 +150,10 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 
 @contextmanager
 def without_rules(figure: Figure) -> Iterator[str]:
-    """Hide the rules at the bottom of a figure. This is for a page that shows the rules of its figures only once. The
-    context manager returns the text of the rules.
+    """Hide the rules at the bottom of a figure, for a page that shows the rules of its figures only once. The context
+    manager returns the text of the rules.
 
-    The figure's height shrinks by the height of the rules. The panels therefore keep their size. The layout is computed
-    when the figure is saved, and again after the context has ended.
+    The figure's height shrinks by the height of the rules, so the panels keep their size.
     """
     (rules,) = [each for each in figure.texts if each.get_gid() == RULES]
     room_in, height_in = _room_in(rules.get_text().count("\n") + 1), figure.get_figheight()
@@ -187,20 +179,13 @@ def _room_in(lines: int) -> float:
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """Return the colour and dashes of the line with number `index`.
-
-    index: The number of the line, from 0. There are seven colours and six patterns, so styles repeat after 42 lines.
-    Returns: dict with `color` and `linestyle`.
-    """
+    """Return the colour and dashes of the line with number `index`, from 0. There are seven colours and six patterns,
+    so styles repeat after 42 lines."""
     return {"color": OKABE_ITO[index % len(OKABE_ITO)], "linestyle": LINES[index % len(LINES)]}
 
 
 def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: str | None = None) -> None:
-    """Draw pink vertical lines at route changes, behind the data.
-
-    instants_s: The positions of the lines on the axis, in s.
-    label: The name in the legend. The legend has one entry for all lines together.
-    """
+    """Draw pink vertical lines at route changes, behind the data. A legend has one entry for all lines together."""
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)
 
@@ -228,26 +213,24 @@ def legend_below(
 
 
 def highest_of(*panels: Axes) -> float:
-    """Return the largest y value in any of the panels.
-
-    Returns: The value. If no panel shows a value above 0, the result is 1, because an axis needs a height.
-    """
+    """Return the largest y value in any of the panels, or 1 if no value is above 0, because an axis needs a height."""
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
 
 
-def format_of(file: Path, option: str) -> str:
-    """Return the format of a figure's file, from the file's suffix.
+def draw_file(file: Path, option: str, draw: Callable[[], Figure]) -> None:
+    """Write the figure that `draw` returns into a file, whose suffix sets the format: .svg, .pdf or .png.
 
     option: The command-line option with which the user chose the file. The message names it.
-    Returns: "svg", "pdf" or "png".
-    Raises ScenarioError if the format is none of `FORMATS`.
+    Raises ScenarioError if the format is none of `FORMATS`. Nothing is drawn in this case.
     """
     kind = file.suffix.lstrip(".").lower()
     if kind not in FORMATS:
         raise ScenarioError(f"{option} {file}: cannot draw {kind or 'a file without an ending'}",
                             f"end its name in one of .{', .'.join(FORMATS)}")  # fmt: skip
-    return kind
+    with styled():
+        figure = draw()
+    save(figure, file.with_suffix(""), [kind])
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, description: str = "") -> list[Path]:

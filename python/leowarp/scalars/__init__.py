@@ -22,10 +22,6 @@ FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 
 
 def of_kind(kind: str | None) -> Section:
-    """Return the scalars for flows of the kind `kind`: tcp, ping, udp or program. In runs of older versions, the kind
-    may be None, which means tcp.
-
-    kind: The flow's value `kind` in `summary.json`.
-    Returns: `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.
-    """
+    """Return the scalars of a flow, by its `kind` in `summary.json`: tcp, ping, udp or program. In runs of older
+    versions, the kind may be None, which means tcp."""
     return PROGRAM if kind == "program" else TCP if kind in ("tcp", None) else PROBE

@@ -10,7 +10,7 @@ below 95 %, because no j gives 95 % for so few values. The interval is computed 
 and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
-MedianInterval(median=3.5, low=1, high=6, count=6)
+MedianInterval(median=3.5, low=1, high=6)
 >>> order_interval(6)
 (1, 0.96875)
 """
@@ -36,23 +36,20 @@ class MedianInterval:
     median: float
     low: float
     high: float
-    count: int
 
 
 @functools.cache
-def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
+def order_interval(count: int) -> tuple[int, float]:
     """Return the pair (j, probability). The j-th smallest and the j-th largest of `count` values enclose the median
-    with this probability.
+    with this probability. It is the largest j that gives at least `CONFIDENCE`, or 1 if none does.
 
     count: The number of values, at least 1. For a `count` of 1, the probability is 0.
-    confidence: The minimum probability.
     """
-    # Wider intervals have a higher probability. A binary search finds the largest j whose interval reaches the required
-    # confidence.
+    # A binary search works, because wider intervals have a higher probability.
     low, high = 1, max(count // 2, 1)
     while low < high:
         j = (low + high + 1) // 2
-        low, high = (j, high) if coverage_ratio(count, j) >= confidence else (low, j - 1)
+        low, high = (j, high) if coverage_ratio(count, j) >= CONFIDENCE else (low, j - 1)
     return low, coverage_ratio(count, low)
 
 
@@ -67,23 +64,17 @@ def coverage_ratio(count: int, j: int) -> float:
     return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 
-def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:
-    """Return the median of values, with the interval of `order_interval`.
-
-    values: The values, at least one. None may be missing.
-    """
+def median_interval(values: Sequence[float]) -> MedianInterval:
+    """Return the median of at least one value, with the interval of `order_interval`."""
     ordered, count = sorted(values), len(values)
-    j, _ = order_interval(count, confidence)
+    j, _ = order_interval(count)
     middle = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
-    return MedianInterval(middle, ordered[j - 1], ordered[count - j], count)
+    return MedianInterval(middle, ordered[j - 1], ordered[count - j])
 
 
 def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, Any]]]) -> list[Section]:
-    """Return the tables of several groups of runs, one column per group. A cell has the median and, in brackets, its
-    interval.
-
-    groups: For each group, the summaries (`summary.json`) of its runs.
-    """
+    """Return the tables of several groups of summaries, one column per group. A cell has the median and, in brackets,
+    its interval."""
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
     # `[0, *ends]` has one entry more than `ends`; `zip` ignores this last entry.
@@ -99,8 +90,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
 
 
 def sentence(counts: Sequence[int]) -> str:
-    """Return the sentence that explains how the intervals in brackets were computed. `counts` contains the number of
-    runs of each group."""
+    """Return the sentence that explains the intervals in brackets, for the numbers of runs of the groups."""
     parts = []
     for count in dict.fromkeys(counts):
         j, probability = order_interval(count)

@@ -10,13 +10,15 @@ in `40-metrics.parquet` have `_` instead of the dot.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from leowarp.scalars.scalar import BYTES, COUNT, NS, PKTS, TEXT, Group, S, Scalar, Section
 
 _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 
 # Unit of scalars that count changes instead of packets; pages show no unit for them. The scalars' names end in `pkts`,
 # because these names have been in `40-metrics.parquet` since the first version.
-_CHANGES_NAMED_PKTS = PKTS.in_("", 1)
+_CHANGES_NAMED_PKTS = replace(PKTS, shown="", size=1)
 
 # fmt: off
 # If both directions change at the same time, this counts as one change, because with `routing.reverse = "mirror"` both

@@ -55,6 +55,12 @@ class Section:
         rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
         return Section(title, tuple(self.columns[place] for place in places), rows)
 
+    def ends(self) -> Section:
+        """Return the table of only the three worst and the three best flows. The worst flows come first, because a
+        reader of ninety flows looks for problems."""
+        places = [*self.ranked[:3], *self.ranked[: -3 - 1 : -1]]
+        return self.of(f"{self.title}: worst 3, then best 3 by {self.ranked_by}", places)
+
 
 SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
 """The columns of a table over all flows. All columns except the sum are quantiles. A quantile is the value that this
@@ -62,10 +68,7 @@ share of the flows does not exceed."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
-    """Return the tables of one run: its TCP flows, its pings, its other probes, and the run itself.
-
-    summary: The content of `summary.json`.
-    """
+    """Return the tables of one run: its TCP flows, its pings, its other probes, and the run itself."""
     sections = []
     for kind, (title, rows) in KINDS.items():
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
@@ -73,7 +76,7 @@ def overview(summary: dict[str, Any]) -> list[Section]:
             continue
         # If all flows have the same direction, it is shown in the title. If directions differ, the name of each column
         # contains the flow's direction.
-        ways = list(dict.fromkeys(_way(flow) for flow in flows))
+        ways = list(dict.fromkeys(FlowKey.of_summary(flow).pair for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         # Flows are numbered only if there are several flows; this number is the argument of `--flow`.
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
@@ -105,15 +108,13 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
             sections.append(_compared_over_flows(title, rows, kind, names, summaries))
             continue
         for place in places:
-            mine = [of_run.get((place, kind)) for of_run in flows]
-            of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-            heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(places) == 1)
+            heading, of_runs = _compared(place, kind, flows, summaries, alone=len(places) == 1)
             sections.append(Section(heading, tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS)))
     return [*sections, Section("Runs", tuple(names), _rows(RUN_ROWS, summaries, scalars.RUN_SCALARS))]
 
 
 def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str], dict[str, Any]]]:
-    """Return the flows of each run as a dict. The keys are a flow's index in the comparison, and its kind."""
+    """Return the flows of each run by their index in the comparison and their kind."""
     places = matched([[FlowKey.of_summary(flow) for flow in summary["flows"]] for summary in summaries])
     return [
         {(place, _kind(flow)): flow for place, flow in zip(of_run, summary["flows"], strict=True)}
@@ -125,18 +126,23 @@ MOST_COMPARED = 4
 """A comparison has a table per flow only if there are at most this many flows of a kind."""
 
 
-def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
-    """Return the heading of a compared flow's table, for example "TCP, A to B, cubic (flow 2)". The flow's name omits
-    the parts that differ between the runs."""
-    words = common_name([FlowKey.of_summary(flow) for flow in flows], alone=alone)
-    return f"{title}, {words}" if words else title
+def _compared(
+    place: int, kind: str, flows: Sequence[dict[tuple[int, str], dict[str, Any]]], summaries: Sequence[dict[str, Any]],
+    *, alone: bool,
+) -> tuple[str, list[dict[str, Any]]]:  # fmt: skip
+    """Return the heading of a compared flow's table, for example "TCP, A to B, cubic (flow 2)", and the scalars of each
+    run and its flow. The flow's name omits the parts that differ between the runs."""
+    mine = [of_run.get((place, kind)) for of_run in flows]
+    words = common_name([FlowKey.of_summary(flow) for flow in mine if flow is not None], alone=alone)
+    of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
+    return f"{KINDS[kind][0]}, {words}" if words else KINDS[kind][0], of_runs
 
 
 def _compared_over_flows(
     title: str, rows: Sequence[Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
 ) -> Section:
-    """Return a table that compares runs, one column per run. It summarises each quantity over the flows of one kind.
-    The rows are the sum (if the quantity can be summed), the median, and the middle 80 %."""
+    """Return a table over the flows of one kind, with one column per run. The rows of a quantity are the sum (if the
+    quantity can be summed), the median, and the middle 80 %."""
     columns = []
     for summary in summaries:
         flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
@@ -173,11 +179,8 @@ def _middle(low: str | None, high: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A scalar with one value per run: a number in the scalar's unit, a text, or None if the value is unknown.
-
-    label: The text of the row in the overview.
-    text: The function that formats one value with its unit.
-    """
+    """A scalar with one value per run: a number in the scalar's unit, a text, or None if it is unknown. `text` formats
+    one value with its unit."""
 
     label: str
     text: Callable[[Any], str]
@@ -190,11 +193,8 @@ def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quan
     keys = sorted({key for of_run in flows for key in of_run})
     found = []
     for place, kind in keys:
-        title, rows = KINDS[kind]
-        mine = [of_run.get((place, kind)) for of_run in flows]
-        of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-        heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(keys) == 1)
-        found.append((heading, _values(rows, of_runs, scalars.FLOW_SCALARS)))
+        heading, of_runs = _compared(place, kind, flows, summaries, alone=len(keys) == 1)
+        found.append((heading, _values(KINDS[kind][1], of_runs, scalars.FLOW_SCALARS)))
     return [*found, ("Runs", _values(RUN_ROWS, summaries, scalars.RUN_SCALARS))]
 
 
@@ -233,8 +233,7 @@ def _rows(rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict
 def _shown(
     rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[tuple[Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
-    """Return the rows that are shown. Each has a name, a label, a function that formats values, and a tuple of values
-    per column."""
+    """Return the rows that are shown, each with its label, the function for its texts, and its values by column."""
     shown = []
     columns = [scalars.flat(column) for column in columns]
     for row in rows:
@@ -248,8 +247,7 @@ def _shown(
 
 
 def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
-    """For each quantity, return a row with the quantiles over all flows. If a sum makes sense for a quantity, its row
-    also contains the sum."""
+    """For each quantity, return a row with the quantiles over all flows, and their sum if it makes sense."""
     shown = []
     for row, label, text, values in _shown(rows, flows, scalars.FLOW_SCALARS):
         known = [value for value in values if value[0] is not None]
@@ -282,7 +280,6 @@ def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_m
     The result is not the sum of the mean goodputs, because a short flow's mean covers only its own life. The sum of the
     means could exceed the network's throughput.
 
-    flows: The scalars of each flow.
     name: The name of the scalar that has a flow's goodput. A flow that never started counts as zero.
     """
     if any("start_ns" not in flow for flow in flows):
@@ -305,8 +302,7 @@ _SUMMED = ("_bps", "_pkts", "_timeouts")
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """Return the sums of a scalar's values over all flows. If the scalar is neither a rate nor a number of packets,
-    return None."""
+    """Return the sums of a scalar's values over all flows, or None for neither a rate nor a number of packets."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
     # If the value of any flow is unknown, the sum is None, because a sum of the other flows would look like the total.
@@ -314,8 +310,7 @@ def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | Non
 
 
 def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...], str]:
-    """Return the indices of the flows, the worst flow first, and the name of the criterion. The criterion is goodput
-    for TCP flows, and loss and delay for other flows."""
+    """Return the indices of the flows, the worst flow first, and the name of the criterion."""
     if kind == "tcp":
         return tuple(sorted(range(len(flows)), key=lambda place: flows[place].get("goodput_mean_bps") or 0)), "goodput"
     lost, delay = ("replies_lost_pkts", "rtt_p50_ns") if kind == "ping" else ("probes_lost_pkts", "owd_p50_ns")
@@ -353,7 +348,3 @@ def _kind(flow: dict[str, Any]) -> str:
         return "datagrams"
     # A ping flow without any replies is shown as one-way probes, like a udp flow.
     return "ping" if flow["kind"] == "ping" and flow.get("replies_pkts") is not None else "probe"
-
-
-def _way(flow: dict[str, Any]) -> str | None:
-    return FlowKey.of_summary(flow).pair

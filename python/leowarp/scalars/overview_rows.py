@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from leowarp import scalars
+from leowarp.scalars.of_programs import IPERF3, MEASURES, PROGRAMS
 from leowarp.scalars.texts import plainly, ratio_text, span_text
 
 
@@ -148,41 +149,12 @@ RUN_ROWS = (
     Row("cpu_s", Shown.KNOWN, ("virtual_s",), speed_text, label="virtual s per CPU s"),
 )
 
-PROGRAM_ROWS = (
-    Row("connections", Shown.KNOWN),
-    Row("connections_bytes", Shown.KNOWN),
-    Row("client_exit_code", Shown.KNOWN),
-    Row("client_end_ns", Shown.KNOWN),
-    Row("server_exit_code", Shown.KNOWN),
-    Row("iperf3_received_bps", Shown.KNOWN),
-    Row("iperf3_retransmissions_pkts", Shown.KNOWN),
-    Row("iperf3_jitter_ns", Shown.KNOWN),
-    Row("iperf3_lost_pkts", Shown.KNOWN),
-    Row("transactions", Shown.KNOWN),
-    Row("transactions_failed", Shown.ANY),
-    Row("transaction_p50_ns", Shown.KNOWN),
-    Row("transaction_p99_ns", Shown.KNOWN),
-    Row("first_byte_p50_ns", Shown.KNOWN),
-    Row("pages", Shown.KNOWN),
-    Row("pages_failed", Shown.ANY),
-    Row("page_load_p50_ns", Shown.KNOWN),
-    Row("page_first_byte_p50_ns", Shown.KNOWN),
-    Row("startup_ns", Shown.KNOWN),
-    Row("segments", Shown.KNOWN),
-    Row("bitrate_mean_bps", Shown.KNOWN),
-    Row("bitrate_switches", Shown.KNOWN),
-    Row("stalls", Shown.KNOWN),
-    Row("stalled_ns", Shown.KNOWN),
-    Row("stalled_ratio", Shown.ANY),
-    Row("live_latency_p50_ns", Shown.KNOWN),
-    Row("live_latency_max_ns", Shown.KNOWN),
-    Row("frames", Shown.KNOWN),
-    Row("frames_lost", Shown.ANY),
-    Row("frame_delay_p50_ns", Shown.KNOWN),
-    Row("frame_delay_p95_ns", Shown.KNOWN),
-    Row("frame_delay_p99_ns", Shown.KNOWN),
-    Row("freezes", Shown.KNOWN),
-    Row("frozen_ns", Shown.ANY),
+_ABOVE_0 = {"transactions_failed", "pages_failed", "stalled_ratio", "frames_lost", "frozen_ns"}
+
+PROGRAM_ROWS = tuple(
+    Row(scalar.name, Shown.ANY if scalar.name in _ABOVE_0 else Shown.KNOWN)
+    for scalar in (*PROGRAMS, *IPERF3, *MEASURES)
+    if scalar.overview is not None
 )
 
 KINDS = {

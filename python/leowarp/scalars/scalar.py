@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
 from typing import Any
 
 from leowarp.base import units
@@ -31,15 +32,6 @@ class Unit:
     size: float = 1
     is_text: bool = False
 
-    def in_(self, shown: str, size: float) -> Unit:
-        """Return a copy of this unit. Pages display values of the copy in another unit.
-
-        shown: The symbol of the displayed unit.
-        size: The number by which a value is divided for display.
-        Returns: The copy, with the same name and the same symbol in tables.
-        """
-        return replace(self, shown=shown, size=size)
-
 
 # The sizes are taken from `units`, so that each unit is defined only once.
 _TIME = {name: float(size) for name, size in units.TIME.units.items()}
@@ -48,19 +40,16 @@ PKTS = Unit("pkts", "_pkts", "packets")
 BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
-NS_AS_US = NS.in_("us", _TIME["us"])
+NS_AS_US = replace(NS, shown="us", size=_TIME["us"])
 """Units for times that pages do not show in ms. Short times are shown in us, and long times in s. In ms, for example, 2
 us would be 0.002, and a minute would be 60,000."""
-NS_AS_S = NS.in_("s", _TIME["s"])
+NS_AS_S = replace(NS, shown="s", size=_TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
 NATS = Unit("nat", "_nats", "nats")
 RATIO = Unit("", "_ratio", "%", float(units.RATIO.units["%"]))
 COUNT = Unit("", "", "")
 TEXT = Unit("", "", "", is_text=True)
-
-UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
-"""The units with which the name of a scalar may end."""
 
 
 # The values of the members are headings that users see.
@@ -106,23 +95,15 @@ Section = tuple[Scalar, ...]
 
 
 def names(section: Iterable[Scalar]) -> tuple[str, ...]:
-    """Return the names of scalars in order.
-
-    Returns: The names. In a name, a dot stands between an object and its key.
-    """
+    """Return the names of scalars in order. In a name, a dot stands between an object and its key."""
     return tuple(scalar.name for scalar in section)
 
 
 def by_name(*sections: Section) -> dict[str, Scalar]:
-    """Return a dict from name to scalar. Probes and TCP may define the same name differently.
-
-    Scalars with the same name always have the same unit.
-
-    *sections: The sections of scalars. If two sections define a scalar, the first definition is returned.
-    Returns: The scalars in the order of the sections.
-    """
+    """Return a dict from name to scalar, in the order of the sections. Probes and TCP may define the same name
+    differently, but always with the same unit. The first definition is returned."""
     scalars_by_name: dict[str, Scalar] = {}
-    for scalar in (scalar for section in sections for scalar in section):
+    for scalar in chain(*sections):
         scalars_by_name.setdefault(scalar.name, scalar)
     return scalars_by_name
 
@@ -130,8 +111,8 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return a dict from declared name to value for the scalars of a run or a flow. Lists are left out.
 
-    summary: The object `summary.json`, or an entry of its `flows`. Objects may be nested only one level deep.
-    Returns: A dict of the values. A dot separates the name of an object from its key.
+    summary: The object `summary.json`, or an entry of its `flows`. Objects may be nested only one level deep. A dot
+        separates the name of an object from its key.
 
     >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})
     {'name': 'x', 'fairness.jain_index': 1.0}
@@ -152,10 +133,7 @@ def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
 
     values: The values for `summary.json` in any order. A nested object is a mapping, or None if it is unknown.
     declared: The scalars that `values` must contain. It must not contain other values.
-    Returns: `values` in the new order, with nested objects as they are.
-    Raises AssertionError if a computed value is not declared, or if a declared value is not computed: a scalar's
-    declaration and function belong
-        together.
+    Raises AssertionError if a computed value is not declared, or if a declared value is not computed.
     """
     declared_names = names(declared)
     # A nested object has one entry in the result, at the position of its first scalar.

@@ -31,23 +31,18 @@ def span_text(value_ns: float) -> str:
     return "0 s"
 
 
-def _span_of_us(value_us: float) -> str:
-    return span_text(value_us * 1e3)
-
-
-def _span_of_s(value_s: float) -> str:
-    return f"{value_s:,.4g} s" if value_s < 1000 else f"{value_s:,.0f} s"
-
-
 def _digits(value: float) -> str:
-    """Return a number as text with four significant digits, or with all digits before the decimal point if there are
-    more."""
+    """Return a number as text with at least four significant digits, and all before the decimal point."""
     # `#` preserves trailing zeros, so that 1.200 and 1.234 are printed with the same precision.
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.4g}".rstrip(".")
 
 
 TEXTS: dict[str, Callable[..., str]] = {
-    "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
-}  # fmt: skip
+    "_bps": rate_text,
+    "_ns": span_text,
+    "_us": lambda value_us: span_text(value_us * 1e3),
+    "_s": lambda value_s: f"{value_s:,.4g} s" if value_s < 1000 else f"{value_s:,.0f} s",
+    "_ratio": ratio_text,
+}
 """A dict from the ending of scalars' names to the function that formats these scalars. A scalar with another name is
 printed unchanged."""

@@ -78,8 +78,7 @@ def write_study_page(
         ),
     ]
     body = f"<h1>{html.text(title)}</h1>\n<p>{html.text(lead)}</p>\n" + html.warning_box(warnings)
-    body += html.navigation((part.name, part.heading) for part in parts)
-    body += "".join(html.section(part.name, part.heading, part.content) for part in parts)
+    body += html.sections([(part.name, part.heading, part.content) for part in parts])
     path = folder / "index.html"
     plainfiles.write(path, html.page(title, body).encode())
     return path

@@ -68,8 +68,7 @@ def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str)
         parts.append(("skipped", "Skipped", table))
     parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     title = "Recordings of real links beside the guest"
-    body = f"<h1>{title}</h1>\n<p>{html.text(_LEAD)}</p>" + html.navigation((part[0], part[1]) for part in parts)
-    body += "".join(html.section(*part) for part in parts)
+    body = f"<h1>{title}</h1>\n<p>{html.text(_LEAD)}</p>" + html.sections(parts)
     plainfiles.write(folder / "index.html", html.page(title, body).encode())
     return folder / "index.html"
 

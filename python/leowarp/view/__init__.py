@@ -6,4 +6,4 @@ combines these parts, `container` packs them, and `page` adds script and style. 
 the browser. The keys of the page's data are the field names of the interfaces in `web/`.
 """
 
-from leowarp.view.page import FILE, MOST_BYTES, page, write_view
+from leowarp.view.page import FILE, page, write_view

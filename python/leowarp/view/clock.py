@@ -14,11 +14,9 @@ MOST_TICKS = 2_000_000_000
 
 
 def tick_ns(run: Run) -> int:
-    """Return the length of a tick in ns, the resolution of times on the page. A tick is 1 us. In a long run, times in
-    us may not fit into 32 bits. A tick is then longer."""
+    """Return the length of a tick in ns, the resolution of times on the page. A tick is 1 us for runs up to 2000 s, and
+    10 us up to five and a half hours, so that times fit into 32 bits."""
     tick = 1000
-    # A tick is 1 us, multiplied by ten until all times fit: 1 us for runs up to 2000 s, 10 us up to five and a half
-    # hours.
     while run.end_ns // tick > MOST_TICKS:
         tick *= 10
     return tick
@@ -30,8 +28,7 @@ def ticks(run: Run, t_ns: Any) -> np.ndarray:
 
 
 def station_pairs(run: Run) -> list[tuple[str, str]]:
-    """Return the pairs (from, to) of stations between which packets travel. Each flow adds one pair for its data, and
-    one for its return packets."""
+    """Return the pairs (from, to) of stations between which data packets or return packets travel."""
     found = [(flow.source, flow.destination) for flow in run.observed_plan.flows]
     return list(dict.fromkeys([*found, *((b, a) for a, b in found)]))
 
@@ -50,10 +47,8 @@ class Names:
         self._satellites = len(satellites)
 
     def __call__(self, name: str) -> int:
-        """Return the number of the node `name`."""
         return self._numbers.setdefault(name, len(self._numbers))
 
     @property
     def others(self) -> list[str]:
-        """Return the names of the nodes that are not satellites."""
         return list(self._numbers)[self._satellites :]

@@ -27,10 +27,8 @@ third of the time."""
 
 
 class Arrays:
-    """A collector of the arrays of a page. Each method adds an array. It returns a reference to the array, for the
-    header.
-
-    A method accepts anything that numpy can convert to an array. A reference is `{"$": i}`.
+    """A collector of the arrays of a page. Each method adds anything that numpy can convert to an array. It returns a
+    reference to the array for the header, `{"$": i}`.
 
     >>> arrays = Arrays()
     >>> arrays.small([1, 2, 3]), arrays.small([1, 2, 3])
@@ -70,37 +68,23 @@ class Arrays:
         return self._add("t", steps.astype("<i4"))
 
     def small(self, values: Any) -> dict[str, int]:
-        """Add integers from 0 to 255, such as flags and causes.
-
-        The method does not check the values: a value above 255 would wrap around.
-        """
+        """Add integers from 0 to 255, such as flags and causes. A value above 255 would wrap around."""
         return self._add("u8", np.asarray(values).astype("u1"))
 
     def shorts(self, values: Any) -> dict[str, int]:
-        """Add integers as a flat array of int16, for example coordinates.
-
-        The caller must ensure that each value fits into an int16.
-        """
+        """Add integers as a flat array of int16, for example coordinates. The caller ensures that they fit."""
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 
     def packed(self, header: dict[str, Any]) -> str:
-        """Return the container with the header and all arrays, as base64 text.
-
-        header: The JSON values, and the references that this object's other methods returned. A nan in `header` raises
-            an error, because JSON has no nan.
-        """
+        """Return the container with the header and all arrays, as base64 text. A nan in the header is an error, because
+        JSON has no nan."""
         full = header | {"arrays": self._kinds}
         text = json.dumps(full, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
         content = struct.pack("<I", len(text)) + text + b"".join(self._content)
         return base64.b64encode(zlib.compress(content, _LEVEL)).decode()
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
-        """Store an array in the byte order of the container. The first byte of every value is stored first, then the
-        second byte of every value, and so on. Equal arrays are stored only once."""
-        # The upper three bytes of small differences are mostly 0 or 255. If all upper bytes are stored together, they
-        # form long sequences of equal bytes, which compress well.
-        planes = values.view("u1").reshape(len(values), values.itemsize).T
-        content = np.ascontiguousarray(planes).tobytes()
+        content = _planes(values)
         # Runs over the same constellation have the same positions, so this array is stored once for all of them.
         place = self._known.setdefault((kind, content), len(self._kinds))
         if place == len(self._kinds):
@@ -110,12 +94,13 @@ class Arrays:
 
 
 def compressed_bytes(values: np.ndarray) -> int:
-    """Return how many bytes an int32 array takes in the page, approximately. The array is compressed and encoded as
-    base64.
+    """Return how many bytes whole numbers take as an int32 array in the page, approximately. The array is compressed
+    and encoded as base64. The result ignores that equal arrays are stored only once."""
+    return len(zlib.compress(_planes(values.astype("<i4")), _LEVEL)) * 4 // 3
 
-    The size of the header is not included. Equal arrays are stored only once, but the result ignores this.
 
-    values: array of shape (n,). Whole numbers.
-    """
-    planes = np.ascontiguousarray(values.astype("<i4").view("u1").reshape(len(values), 4).T)
-    return len(zlib.compress(planes.tobytes(), _LEVEL)) * 4 // 3
+def _planes(values: np.ndarray) -> bytes:
+    """Return the first bytes of all values, then all second bytes, and so on."""
+    # The upper three bytes of small differences are mostly 0 or 255. If all upper bytes are stored together, they form
+    # long sequences of equal bytes, which compress well.
+    return np.ascontiguousarray(values.view("u1").reshape(len(values), values.itemsize).T).tobytes()

@@ -30,8 +30,6 @@ def document(runs: Sequence[Run]) -> str:
     """Return the container of a page. The page is about one or more runs with a common clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
-    runs: The runs. Each run gets an equal share of the space for packets.
-    Returns: A base64 text, as `container` makes it.
     """
     arrays = Arrays()
     # Packets take most of a page's space. The budget is divided among the runs, so that the page's size hardly depends
@@ -44,12 +42,8 @@ def document(runs: Sequence[Run]) -> str:
 
 
 def title(runs: Sequence[Run]) -> str:
-    """Return the title of a page about these runs: the names of their scenarios.
-
-    Each name appears only once.
-    """
-    names = list(dict.fromkeys(str(run.plan.name) for run in runs))
-    return clipped(", ".join(names))
+    """Return the title of a page about these runs: the names of their scenarios, each only once."""
+    return clipped(", ".join(dict.fromkeys(str(run.plan.name) for run in runs)))
 
 
 def clipped(text: object) -> str:

@@ -13,7 +13,6 @@ from leowarp.base.nodes import dish_node
 from leowarp.metrics import pair_routes
 from leowarp.metrics.inputs.tables import floats, rows_of_event
 from leowarp.results.run import Run
-from leowarp.scenario.schema import Plan
 from leowarp.view.clock import Names, station_pairs, ticks
 from leowarp.view.container import Arrays
 
@@ -31,7 +30,10 @@ def gaps_of(run: Run, names: Names, arrays: Arrays) -> dict[str, Any] | None:
     Returns: The arrays with one value per gap, in order of time: `t` (start in ticks), `lasts` (duration in ticks),
         `a`, `b` (numbers of the two nodes, equal for a dish).
     """
-    if not _has_gaps(run.plan):
+    plan = run.plan
+    if plan.constellation is None or plan.medium.NAME != "constellation" or not (
+        plan.dishes or plan.ground.handover_gap_ns or plan.isl.longest_acquisition_ns
+    ):  # fmt: skip
         return None
     found = sorted(set(chain(_lossy(run), _without_capacity(run), _still_old(run))), key=lambda gap: gap[2:])
     if len(found) > MOST_GAPS:
@@ -44,12 +46,6 @@ def gaps_of(run: Run, names: Names, arrays: Arrays) -> dict[str, Any] | None:
         "a": arrays.integers(np.array([names(gap[0]) for gap in found], dtype="int64")),
         "b": arrays.integers(np.array([names(gap[1]) for gap in found], dtype="int64")),
     }
-
-
-def _has_gaps(plan: Plan) -> bool:
-    return bool(plan.constellation is not None and plan.medium.NAME == "constellation" and (
-        plan.dishes or plan.ground.handover_gap_ns or plan.isl.longest_acquisition_ns
-    ))  # fmt: skip
 
 
 def _lossy(run: Run) -> list[Gap]:
@@ -67,8 +63,7 @@ def _lossy(run: Run) -> list[Gap]:
 
 
 def _without_capacity(run: Run) -> list[Gap]:
-    """Return the gaps in which links buffer packets. Also return the gaps of a dish's links during holds and
-    outages."""
+    """Return the gaps in which links buffer packets, also those of a dish's links during holds and outages."""
     # On the globe, a dish is drawn at its station, so the station's name replaces the dish's node.
     stations = {dish_node(name): name for name in run.plan.dishes}
     found = []

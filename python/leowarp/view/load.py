@@ -25,7 +25,6 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     """Return the load, longest queue and drops of each direction in each step. The result is None if no link carried
     packets, or if their number is unknown.
 
-    arrays: The container to which the arrays are added.
     Returns: The `step_s`, and the rows of all directions, one direction after another. `rows` has the number of rows of
         each direction in `directions`. Each row has `steps`, `busy_permille`, `queue_pkts` and `dropped_pkts`.
         `busy_permille` is missing if the direction has no rate limit, or if its load was not recorded. `queue_pkts` is
@@ -35,15 +34,9 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
         `busy_permille` (of the time on a path), `queue_pkts` and `dropped_pkts`.
     """
     step_ns = STEP_NS
+    flows, header_bytes = run.observed_plan.flows, run.plan.network.ip_header_bytes
     while True:
-        frame = link_loads(
-            run.tables,
-            run.observed_plan.flows,
-            run.link_values,
-            run.end_ns,
-            step_ns,
-            run.plan.network.ip_header_bytes,
-        )
+        frame = link_loads(run.tables, flows, run.link_values, run.end_ns, step_ns, header_bytes)
         if len(frame) <= MOST_ROWS:
             break
         step_ns *= -(-len(frame) // MOST_ROWS)
@@ -54,6 +47,9 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     first = np.append(0, np.cumsum(rows)[:-1])
     steps = np.diff(step, prepend=0)
     steps[first] = step[first]
+    # The load over the whole run follows from counters of all packets.
+    links = run.links()
+    dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {
         "step_s": step_ns / 1e9,
         "directions": arrays.integers(directions),
@@ -62,17 +58,10 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
         "busy_permille": arrays.integers(1e3 * frame["busy_ratio"].to_numpy()),
         "queue_pkts": arrays.integers(frame["queue_max_pkts"].to_numpy()),
         "dropped_pkts": arrays.integers(frame["dropped_pkts"].to_numpy()),
-        "run": _whole_run(run, arrays),
-    }
-
-
-def _whole_run(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Return the load of each direction over the whole run. The load follows from counters of all packets."""
-    links = run.links()
-    dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
-    return {
-        "directions": arrays.integers(links["direction"].to_numpy()),
-        "busy_permille": arrays.integers(1e3 * floats(links["use_on_path_ratio"])),
-        "queue_pkts": arrays.integers(floats(links["queue_max_pkts"])),
-        "dropped_pkts": arrays.integers(dropped),
+        "run": {
+            "directions": arrays.integers(links["direction"].to_numpy()),
+            "busy_permille": arrays.integers(1e3 * floats(links["use_on_path_ratio"])),
+            "queue_pkts": arrays.integers(floats(links["queue_max_pkts"])),
+            "dropped_pkts": arrays.integers(dropped),
+        },
     }

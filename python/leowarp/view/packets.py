@@ -32,7 +32,6 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
 
     Within each of the `windows` (intervals in s), all packets in flight are included.
 
-    arrays: The container to which the arrays are added.
     budget_bytes: The maximum size of the columns, compressed and as base64.
     Returns: The `windows`, a list of [from, until] in s. All other entries are columns with one value per packet.
         `sent` (sending time) and `took` (time until arrival, missing for a lost packet) are in ticks. `flags` is the
@@ -86,17 +85,12 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
 
 
 def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
-    """Add the values to the container, as int16 if they fit, otherwise as int32."""
     return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
 
 
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the spans of time around the instants `centres_ns`. Overlapping spans are joined.
-
-    centres_ns: int array of shape (n,). The times in ascending order.
-    Returns: The begins and ends, int arrays of shape (k,). The spans are in ascending order, do not overlap, and lie
-        within the run.
-    """
+    """Return the begins and ends of the spans of time around the ascending `centres_ns`. Overlapping spans are joined,
+    and no span leaves the run."""
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
     first = np.append(True, begins[1:] > np.maximum.accumulate(ends)[:-1])
@@ -117,7 +111,7 @@ def _within(
 
     rows, sent_ns: int arrays of shape (n,). The rows of `packets` that may be selected, sorted by sending time, and the
         sending time of each row.
-    begins, ends: The begins and ends of the spans, which are in ascending order and do not overlap.
+    begins, ends: The spans, in ascending order and without overlap.
     """
     spans = [slice(*span) for span in zip(*np.searchsorted(sent_ns, [begins, ends]).tolist(), strict=True)]
     kept = packets.iloc[np.concatenate([rows[span] for span in spans])]
@@ -134,7 +128,6 @@ def _within(
 
 
 def _columns(run: Run, packets: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Return the columns of the packets as integers, with times in ticks."""
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     sent = ticks(run, sent_ns)
     received = floats(packets["received_ns"]) // tick_ns(run)

@@ -16,14 +16,10 @@ from leowarp.view.document import document, title
 FILE = "view.html"
 """The name of the page's file in the report's directory."""
 
-MOST_BYTES = 5_000_000
-"""The maximum size in bytes of the page of a run of 1000 s over 648 satellites."""
-
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
-    """Write the page about `runs` to a file, and return the file's path.
+    """Write the page about `runs`, side by side with a common clock, to a file. Return the file's path.
 
-    runs: The runs, which the page shows side by side with a common clock.
     out: The path of the file. An existing file is replaced. A symbolic link is not followed.
     Raises TraceError if a table is damaged or lacks a column that the page needs.
     """
@@ -39,8 +35,6 @@ def page(runs: Sequence[Run | Path | str]) -> str:
 
     The page's content security policy forbids requests, and all scripts except leowarp's own. Texts in a plan therefore
     cannot run code.
-
-    Returns: The HTML with script, style and data.
     """
     script, style = built("page.js"), built("page.css")
     opened = [run if isinstance(run, Run) else Run(run, complete=False) for run in runs]

@@ -51,8 +51,9 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
     if flow.kind == "tcp" and tables.has("sockets"):
         samples = tables.of_flow("sockets", number)
         t_ns = samples["t_ns"].to_numpy(dtype="int64")
-        rows["goodput_kbps"] = _goodput_kbps(run, number, step_ns, len(grid_ns))
-        # A socket sample belongs to the step in which it was taken.
+        rate = goodput(tables, number, "in_order", step_ns)
+        rate_ns, rate_kbps = rate["t_ns"].to_numpy(dtype="int64"), rate["goodput_bps"].to_numpy() / 1e3
+        rows["goodput_kbps"] = _last(rate_ns, rate_kbps, step_ns, len(grid_ns))
         rows["srtt_us"] = _last(t_ns, floats(samples["srtt_us"]), step_ns, len(grid_ns))
         rows["cwnd_pkts"] = _last(t_ns, floats(samples["cwnd_pkts"]), step_ns, len(grid_ns))
         mode = flow_bbr_modes(flow, samples)
@@ -96,19 +97,8 @@ def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def _goodput_kbps(run: Run, number: int, step_ns: int, steps: int) -> np.ndarray:
-    """Return the in-order goodput at the receiver in each step, in kbit/s. The shape is (steps,), and unknown values
-    are nan."""
-    values = np.full(steps, np.nan)
-    found = goodput(run.tables, number, "in_order", step_ns)
-    place = found["t_ns"].to_numpy(dtype="int64") // step_ns
-    kept = place < steps
-    values[place[kept]] = found["goodput_bps"].to_numpy()[kept] / 1e3
-    return values
-
-
 def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.ndarray:
-    """Return the last sample in each step, of shape (steps,), with nan for a step without samples."""
+    """Return the last sample in each step, with nan for a step without samples."""
     values = np.full(steps, np.nan)
     place = t_ns // step_ns
     kept = place < steps
@@ -204,8 +194,7 @@ def drops_of(run: Run, arrays: Arrays) -> dict[str, Any]:
 
 
 def fading_of_run(run: Run, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Return the minimum and mean received Es/N0 in each step, in 0.01 dB. They are computed from the plan's mobile
-    channel."""
+    """Return the minimum and mean received Es/N0 in each step, in 0.01 dB."""
     mobile = run.plan.medium
     if not isinstance(mobile, Mobile):
         return None

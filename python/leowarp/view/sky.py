@@ -32,7 +32,6 @@ MOST_LINK_ROWS = 150_000
 def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     """Return the positions of all satellites and stations during a run, or None without a constellation.
 
-    end_ns: The end of the run, in ns.
     Returns: `positions`: int16 array in units of `unit_m`, earth-fixed (ECEF), ordered by keyframe, satellite,
         coordinate. `unix_s`: date and time of the run's time 0, as Unix time, for the Sun's position. `stations`:
         position (m) and upward unit vector of each station. `links`: the result of `_links`.

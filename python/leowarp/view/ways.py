@@ -131,7 +131,6 @@ def _delay_ns(run: Run, link: tuple[str, str], at_ns: int, from_ns: int, until_n
 
 
 def _direction(run: Run, link: tuple[str, str]) -> int:
-    """Return the number of a link's direction, or -1 if the run has no such link."""
     found = run.tables.direction_of(*link)
     return -1 if found is None else found
 
@@ -169,5 +168,4 @@ def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
 
 
 def _us(column: Any) -> np.ndarray:
-    """Convert a column of times from ns to us. Missing values become nan."""
     return column.to_numpy(dtype="float64", na_value=np.nan) / 1e3

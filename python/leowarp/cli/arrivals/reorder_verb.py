@@ -236,18 +236,21 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
     figures = {}
     # A density without packets cannot be drawn; the figure of n-reordering then says that there are no packets.
     if rd.counted_pkts:
-        figures["density"] = densities.density(
+        figures["density"] = densities.figure_of(
+            densities.draw_density,
             [densities.Shares(rd.displacement_pkts, rd.share)],
             footer=f"{counts} · threshold: {rd.threshold_pkts:,} packets",
             title=scalars,
         )
     if rbd.counted_pkts:
-        figures["buffer-density"] = densities.buffer_density(
+        figures["buffer-density"] = densities.figure_of(
+            densities.draw_buffer_density,
             [densities.Shares(rbd.occupancy_pkts, rbd.share)],
             footer=f"{counts} · threshold: {rbd.threshold_pkts:,} packets",
             title=mean,
         )
-    figures["n-reordering"] = densities.n_reordering([densities.Shares(n.n, n.share)], footer=counts)
+    shares = [densities.Shares(n.n, n.share)]
+    figures["n-reordering"] = densities.figure_of(densities.draw_n_reordering, shares, footer=counts)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return [path for name, figure in figures.items() for path in save(figure, folder / name, formats)]

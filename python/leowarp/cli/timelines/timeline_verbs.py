@@ -175,13 +175,15 @@ def describe(
             names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
-        from leowarp.report.curves.measured import draw
+        from leowarp.report.curves.measured import measured_figure
+        from leowarp.report.style import draw_file
 
-        draw(described_series, figure)
+        draw_file(figure, "--figure", lambda: measured_figure(described_series))
     if folded is not None:
-        from leowarp.report.curves.folded import draw_folded
+        from leowarp.report.curves.folded import folded_figure
+        from leowarp.report.style import draw_file
 
-        draw_folded(described_series, folded)
+        draw_file(folded, "--folded", lambda: folded_figure(described_series))
     if json_:
         print_json({"described": [as_json(description) for _, description in described_series]})
         return

@@ -4,7 +4,7 @@
 Each figure is about an integer such as the displacement. For each value of the integer, it shows the share of packets
 that have this value.
 
->>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
+>>> drawn = figure_of(draw_density, [Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP
 """
 
@@ -60,6 +60,7 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
     densities: The shares by displacement. One density is drawn as bars. Several densities are drawn as outlines.
     y_scale: {"auto", "linear", "log"}. "auto" is "log" if the smallest share is less than a fiftieth of the largest,
         otherwise "linear".
+    Raises TraceError if no density has a packet.
     """
     _draw_bars(axes, densities, y_scale)
     axes.set_xlabel("displacement, packets (negative: early; positive: late)")
@@ -68,12 +69,7 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """Draw RBD (RFC 5236, 3.11). For each number of packets, RBD is the share of arrivals after which a reordering
-    buffer holds this number.
-
-    densities: The shares of arrivals, by the number of packets in the buffer.
-    y_scale: {"auto", "linear", "log"}. The scales mean the same as for `draw_density`.
-    Raises TraceError if no density has a packet.
-    """
+    buffer holds this number. Parameters and errors are the same as for `draw_density`."""
     _draw_bars(axes, densities, y_scale)
     axes.set_xlabel("packets in the buffer that restores the order")
     axes.set_ylabel("share of arrivals")
@@ -85,7 +81,6 @@ def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str =
 
     densities: For each n, the share of the packets that are n-reordered. If no packet is n-reordered, the panel shows a
         text instead.
-    y_scale: {"auto", "linear", "log"}. The scales mean the same as for `draw_density`.
     """
     smallest, largest = _range(densities)
     for number, shares in enumerate(densities):
@@ -100,37 +95,21 @@ def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str =
     axes.set_ylabel("share of packets n-reordered")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if not largest:
-        _say(axes, "none is n-reordered")
+        axes.text(0.5, 0.5, "none is n-reordered", transform=axes.transAxes, ha="center", va="center", color="#555555")
     _legend(axes, densities)
 
 
-def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """Return a figure with the panel that `draw_density` draws.
+def figure_of(
+    draw: Callable[..., None], densities: Sequence[Shares], *, footer: str, title: str = "", **options: Any
+) -> Figure:
+    """Return a figure with the panel of `draw`, which is one of the functions above.
 
     footer: The text below the figure. It says how the shares were computed, and names the thresholds.
-    y_scale: {"auto", "linear", "log"}
-    Raises TraceError if no density has a packet.
     """
-    return _figure(draw_density, densities, footer, title, y_scale)
-
-
-def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """Return a figure with the panel that `draw_buffer_density` draws. Parameters and errors are the same as for
-    `density`."""
-    return _figure(draw_buffer_density, densities, footer, title, y_scale)
-
-
-def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """Return a figure with the panel that `draw_n_reordering` draws. The parameters are the same as for `density`. If
-    no density has a packet, the figure is drawn without an error."""
-    return _figure(draw_n_reordering, densities, footer, title, y_scale)
-
-
-def _figure(draw: Callable[..., None], densities: Sequence[Shares], footer: str, title: str, y_scale: str) -> Figure:
     with styled():
         figure = new_figure(COLUMN_IN, 2.4, footer)
         axes = figure.subplots()
-        draw(axes, densities, y_scale=y_scale)
+        draw(axes, densities, **options)
         if title:
             axes.set_title(title, loc="left", pad=4)
         return figure
@@ -197,7 +176,3 @@ def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bo
 def _legend(axes: Axes, densities: Sequence[Shares]) -> None:
     if len(densities) > 1 and any(shares.label for shares in densities):
         axes.legend(loc="best")
-
-
-def _say(axes: Axes, text: str) -> None:
-    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#555555")

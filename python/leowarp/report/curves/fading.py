@@ -17,7 +17,7 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
-from leowarp.report.style import AFTER, BEFORE, PAGE_IN, format_of, new_figure, save, styled
+from leowarp.report.style import AFTER, BEFORE, PAGE_IN, draw_file, new_figure
 from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
@@ -25,24 +25,15 @@ FIRST_S = 10.0
 """The figure shows this many seconds of the series over time. With a longer time, single fades would be too narrow to
 see."""
 
-LIGHTEST, DARKEST = 0.88, 0.25
-"""The grey levels of the first and of the last state in the strip of states."""
-
 
 def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str) -> None:
     """Write `fading_figure` into a file.
 
-    channel: The channel that made the series. The closed forms of its model are drawn.
-    file: The file, whose suffix sets the format: .svg, .pdf or .png.
-    footer: The text below the figure.
     Raises ScenarioError if the file's suffix is not a known format, if the file cannot be written, or if the power
     never changes.
     """
-    kind = format_of(file, "--figure")
-    with styled():
-        figure = fading_figure(power, channel, footer)
     try:
-        save(figure, file.with_suffix(""), [kind])
+        draw_file(file, "--figure", lambda: fading_figure(power, channel, footer))
     except OSError as error:
         raise ScenarioError(f"--figure {file}: {error}") from None
 
@@ -54,8 +45,6 @@ def fading_figure(
     of states. Further panels describe the whole series: distribution, autocorrelation, and rate and duration of fades.
 
     channel: The channel that made the series. The closed forms of its model are drawn.
-    footer: The text below the figure.
-    seconds: The length of the part that is drawn over time.
     Raises ScenarioError if the power never changes.
     """
     if power.frozen:
@@ -116,7 +105,8 @@ def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.in
     """
     borders = np.concatenate(([0], np.flatnonzero(np.diff(states)) + 1, [len(states)]))
     stays, begins_s, ends_s = states[borders[:-1]], edges_s[borders[:-1]], edges_s[borders[1:]]
-    greys = [str(grey) for grey in np.linspace(LIGHTEST, DARKEST, max(2, len(names)))]
+    # The first state is the lightest.
+    greys = [str(grey) for grey in np.linspace(0.88, 0.25, max(2, len(names)))]
     for index in range(len(names)):
         own = stays == index
         spans = list(zip(begins_s[own], ends_s[own] - begins_s[own], strict=True))

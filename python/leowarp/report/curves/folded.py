@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
-from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, format_of, new_figure, save, styled
+from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
 from leowarp.timeline.recordings import Description, Measurement, Schedule, Series
 
 # Number of bins per period. With a period of 15 s, as for a dish's reconfigurations, a bin is 125 ms long. An outage of
@@ -20,17 +20,6 @@ from leowarp.timeline.recordings import Description, Measurement, Schedule, Seri
 # ms apart).
 _BINS = 120
 _MOST_ROWS = 400
-
-
-def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
-    """Write `folded_figure` into a file.
-
-    Raises ScenarioError if the suffix of the file is not a known format, or if no series has a period.
-    """
-    kind = format_of(file, "--folded")
-    with styled():
-        figure = folded_figure(described)
-    save(figure, file.with_suffix(""), [kind])
 
 
 def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
@@ -73,8 +62,7 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
 
 
 def _schedule(description: Description) -> tuple[Schedule | None, str]:
-    """Return the schedule whose period is used to fold the series. Also return a text about this period, and how
-    certain the period is."""
+    """Return the schedule whose period is used to fold the series, and a text about how certain this period is."""
     finding = description.finding
     if description.schedule is not None:
         every = f"folded by {description.schedule.period_ns / 1e9:.4f} s"
@@ -181,8 +169,6 @@ def _draw_slots(
 
 
 def _edges_s(schedule: Schedule, series: Series) -> NDArray[np.float64]:
-    """Return the edges of a period's bins, in s. The number of bins is `_BINS`, or smaller if bins would otherwise be
-    shorter than the interval between probes."""
     period_s, interval_s = schedule.period_ns / 1e9, (series.interval_ns or 1_000_000_000) / 1e9
     # If bins were shorter than the interval between probes, some bins would contain no probe. The figure would then
     # show the sender's clock.

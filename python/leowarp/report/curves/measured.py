@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, format_of, mark_changes, new_figure, save, styled
+from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, mark_changes, new_figure
 from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
@@ -18,26 +18,9 @@ MOST_SLOTS = 60
 """The maximum number of reconfigurations that are drawn as lines. More lines would hide the data."""
 
 
-def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
-    """Write `measured_figure` into a file.
-
-    described: sequence of (Measurement, Description)
-    file: The file, whose suffix sets the format: .svg, .pdf or .png.
-    Raises ScenarioError if the suffix of the file is not a known format.
-    """
-    kind = format_of(file, "--figure")
-    with styled():
-        figure = measured_figure(described)
-    save(figure, file.with_suffix(""), [kind])
-
-
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
     """Return a figure with a panel per series. It shows delays as a line, lost probes as ticks, and reconfigurations as
-    vertical lines. A last panel shows a measured capacity.
-
-    described: sequence of (Measurement, Description). The panels show ms over s. The panel of the capacity shows Mbit/s
-        over s. The footer says how the period of reconfigurations was determined.
-    """
+    vertical lines. A last panel shows a measured capacity. The footer says how the period was determined."""
     capacities = [any((m.capacity_down, m.capacity_up)) for m, _ in described]
     heights = [height for has in capacities for height in ((1.6, 0.9) if has else (1.6,))]
     figure = new_figure(PAGE_IN, 0.4 + sum(heights), "; ".join(_footer(description) for _, description in described))

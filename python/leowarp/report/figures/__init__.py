@@ -41,11 +41,7 @@ class FigureKind:
     caption: The text that says what the figure shows and how to read it.
     study: The number of the reproduced figure in `frederiksen2024`, or "".
     several: Whether the figure shows all runs that it gets. If not, it shows only the first run.
-    shows: The subject of the figure, a key of `_HAS`. The possible subjects are routes over satellites, a mobile
-        channel, measurements by programs (`players`, `page loads`), and kinds of flows. `many tcp` means more TCP flows
-        than lines can distinguish. `pairs` means TCP flows between many pairs of stations. `sizes` means many TCP flows
-        with a size. `pings` means pings with replies. `capacity` means TCP flows over a link with a capacity table.
-        `changes` means TCP flows whose path can change. The page of a run leaves out the figures whose subject does not
+    shows: The subject of the figure, a key of `_HAS`. The page of a run leaves out the figures whose subject does not
         occur in the run.
     needs: The trace tables from which the figure is drawn.
     part: The section of a run's page that contains the figure.
@@ -64,9 +60,8 @@ class FigureKind:
 
     @property
     def around_changes(self) -> bool:
-        """Return whether the figure has the option `change_s`, the time of the shown route change."""
-        # The result follows from the signature of the function (also of a `functools.partial`), because a separate flag
-        # could contradict the signature.
+        """Whether the figure has the option `change_s`, the time of the shown route change."""
+        # The signature decides, because a separate flag could contradict it.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[Run]) -> bool:
@@ -87,8 +82,8 @@ _HAS: dict[str, Callable[[Run], bool]] = {
     "pings": lambda run: bool(run.ping_flows),
     "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not is_access(run),
     "mobile": lambda run: mobile_of(run) is not None,
-    "players": lambda run: applications.has_measured(run, "segment"),
-    "page loads": lambda run: applications.has_measured(run, "page"),
+    "players": lambda run: bool(applications.flows_with(run, "segment")),
+    "page loads": lambda run: bool(applications.flows_with(run, "page")),
     "any": lambda run: True,
 }
 
@@ -243,8 +238,7 @@ Runs = str | Path | Run | Sequence[str | Path | Run]
 
 
 def views(runs: Runs) -> list[Run]:
-    """Return views of `runs`, which may be a run, a directory of a run, or a sequence of them. Runs may be incomplete,
-    because the report is drawn before the manifest is written."""
+    """Return views of `runs`. They may be incomplete, because the report is drawn before the manifest is written."""
     # A string is a sequence of letters, each of which would otherwise be treated as a directory.
     many = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     found = [run if isinstance(run, Run) else Run(run, complete=False) for run in many]

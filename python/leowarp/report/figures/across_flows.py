@@ -25,9 +25,6 @@ FEWEST_PAIRS = 4
 MOST_NUMBERS = 12
 """The cells of a matrix contain numbers if each axis has at most this many stations."""
 
-MOST_ROW_IN = 0.28
-"""The height of a cell in inches if there are few columns."""
-
 QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
     ("goodput_mean_bps", "goodput, Mbit/s", 1e6, "Blues", "{:.3g}"),
     ("rtt_p50_ns", "median round trip, ms", 1e6, "Oranges", "{:.0f}"),
@@ -38,18 +35,16 @@ number format."""
 
 
 def matrix(runs: Sequence[Run]) -> Figure:
-    """Draw matrices of the goodput, round-trip time and loss of TCP flows. Rows are sources, and columns are
-    destinations. If a pair has no flow, its cell has no colour.
-
-    runs: The runs. Only the first run is shown.
-    """
+    """Draw matrices of the goodput, round-trip time and loss of the first run's TCP flows. Rows are sources, and
+    columns are destinations. If a pair has no flow, its cell has no colour."""
     (run, *_) = runs
     found = pairs(run.summary["flows"])
     order = [station.name for station in run.plan.stations]
     sources = [name for name in order if name in set(found["source"])]
     destinations = [name for name in order if name in set(found["destination"])]
     longest = max(len(name) for name in (*sources, *destinations))
-    row_in = min(MOST_ROW_IN, (PAGE_IN / 3 - 0.3 - 0.02 * longest) / len(destinations))
+    # With few columns, a cell would be too high without the limit of 0.28 in.
+    row_in = min(0.28, (PAGE_IN / 3 - 0.3 - 0.02 * longest) / len(destinations))
     figure = new_figure(PAGE_IN, 0.8 + 0.055 * longest + row_in * len(sources), footer_of(runs))
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (column, name, unit, colours, text) in zip(panels, QUANTITIES, strict=True):
@@ -85,10 +80,7 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
 
 def distribution(runs: Sequence[Run]) -> Figure:
     """Draw goodput, median round-trip time and loss as step curves. Each curve shows the share of flows with at most
-    the value on the x axis.
-
-    runs: The runs. With a single run, each congestion control has a curve. With several runs, each run has a curve.
-    """
+    the value on the x axis. With a single run, each congestion control has a curve. Otherwise, each run has a curve."""
     named = _named(runs, [_flows(run) for run in runs])
     figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
     panels = figure.subplots(1, 3, sharey=True)
@@ -111,10 +103,8 @@ def completion(runs: Sequence[Run]) -> Figure:
     drawn, too.
 
     A hollow triangle is a flow that was not complete at its stop time or at the end of the run. The triangle is drawn
-    at the time that the flow lasted so far. The flow's completion time is longer than this time.
-
-    runs: The runs. With a single run, each congestion control has its own colour. With several runs, each run has its
-        own colour.
+    at the time that the flow lasted so far. The flow's completion time is longer than this time. With a single run,
+    each congestion control has its own colour. Otherwise, each run has its own colour.
     """
     named = _named(runs, [_sized(run) for run in runs])
     figure = new_figure(PAGE_IN, 3.2, footer_of(runs))
@@ -130,11 +120,11 @@ def completion(runs: Sequence[Run]) -> Figure:
                       markeredgewidth=0.7, label=f"{label}, {len(rest)} not done, took longer")  # fmt: skip
         size_kbytes, median_s = _medians(mine)
         if len(size_kbytes) > 1:
-            axes.plot(size_kbytes, median_s, linewidth=1.2, label=f"{label}, median", **_line(place))
+            axes.plot(size_kbytes, median_s, linewidth=1.2, label=f"{label}, median", **line_style(place))
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlabel("size of a flow, kB")
     axes.set_ylabel("time to completion, s")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=min(4, len(named) * 2))
@@ -146,10 +136,6 @@ BINS_PER_DECADE = 3
 
 FEWEST_IN_BIN = 5
 """If a bin has fewer flows than this number, no median is drawn for it."""
-
-
-def _line(place: int) -> dict[str, Any]:
-    return {key: value for key, value in line_style(place).items() if key != "linewidth"}
 
 
 def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -198,7 +184,7 @@ def _named(runs: Sequence[Run], frames: Sequence[pd.DataFrame]) -> list[tuple[st
 
 
 def _flows(run: Run) -> pd.DataFrame:
-    """Return one row per TCP flow. Goodput and the other metrics are float64, and unknown values are nan."""
+    """Return one row per TCP flow, as float64. Unknown values are nan."""
     rows = []
     for flow in run.summary["flows"]:
         if flow["kind"] == "tcp":

@@ -16,23 +16,12 @@ from leowarp.results.run import Run
 
 MOST_PANELS = 6
 """The maximum number of players or pages in a figure."""
-WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
-"""The colours of the three parts of an object's bar. The parts are the wait for a connection, the time to the first
-byte, and the time from the first to the last byte."""
-
-
-def has_measured(run: Run, kind: str) -> bool:
-    """Return whether any program of a run completed a measurement of kind `kind`."""
-    return bool(_flows_with(run, kind))
 
 
 def playback(runs: Sequence[Run]) -> Figure:
-    """Draw the buffer of each player with its stalls, and below it the segments' bit rate and throughput.
-
-    runs: The runs with segmented video.
-    Returns: A figure with two panels per player, in s. A pink line marks a route change, and a red area marks a stall.
-    """
-    shown = [(run, flow) for run in runs for flow in _flows_with(run, "segment")][:MOST_PANELS]
+    """Draw the buffer of each player with its stalls, and below it the segments' bit rate and throughput. A pink line
+    marks a route change, and a red area marks a stall."""
+    shown = [(run, flow) for run in runs for flow in flows_with(run, "segment")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.6 + 2.3 * len(shown), footer_of(runs))
     panels = figure.subplots(2 * len(shown), 1, sharex=True, squeeze=False)[:, 0]
     for (run, flow), above, below in zip(shown, panels[::2], panels[1::2], strict=True):
@@ -77,27 +66,21 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """
     came_s, after_s = floats(segments["end_ns"]) / 1e9, floats(segments["buffer_ns"]) / 1e9
     before_s = after_s - floats(segments["media_ns"]) / 1e9
-    t_s, buffer_s = [came_s[0]], [before_s[0]]
-    for number in range(len(came_s)):
-        if number:
-            # `played_s` is the time for which the player played after the previous segment arrived. From the end of
-            # this time until the present segment arrived, the buffer was empty, or playback had not begun.
-            played_s = max(0.0, after_s[number - 1] - before_s[number])
-            t_s.append(min(came_s[number - 1] + played_s, came_s[number]))
-            buffer_s.append(before_s[number])
-        t_s += [came_s[number], came_s[number]]
-        buffer_s += [before_s[number], after_s[number]]
-    return np.array([*t_s, came_s[-1] + after_s[-1]]), np.array([*buffer_s, 0.0])
+    # `played_s` is the time for which the player played after the previous segment arrived. From the end of this time
+    # until the present segment arrived, the buffer was empty, or playback had not begun.
+    # `fmax` makes it 0 if a buffer is unknown (nan), so that the time of the point stays known.
+    played_s = np.fmax(after_s[:-1] - before_s[1:], 0.0)
+    stopped_s = np.insert(np.minimum(came_s[:-1] + played_s, came_s[1:]), 0, came_s[0])
+    # Each segment has three points: the end of playing before it, and its arrival without and with its content.
+    t_s = np.stack([stopped_s, came_s, came_s], axis=1).ravel()
+    buffer_s = np.stack([before_s, before_s, after_s], axis=1).ravel()
+    return np.append(t_s, came_s[-1] + after_s[-1]), np.append(buffer_s, 0.0)
 
 
 def waterfall(runs: Sequence[Run]) -> Figure:
-    """Draw the times at which the objects of a page were requested and arrived. The figure shows only the slowest page
-    load of each flow.
-
-    runs: The runs with page loads.
-    Returns: A figure with one panel per flow, in ms since the page's start. Each object is a bar.
-    """
-    shown = [(run, flow) for run in runs for flow in _flows_with(run, "page")][:MOST_PANELS]
+    """Draw the times at which the objects of a page were requested and arrived, in ms since the page's start. Each
+    object is a bar. Each flow has a panel with its slowest page load."""
+    shown = [(run, flow) for run in runs for flow in flows_with(run, "page")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.7 + 2.4 * len(shown), footer_of(runs))
     panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
     for (run, flow), axes in zip(shown, panels, strict=True):
@@ -109,7 +92,7 @@ def waterfall(runs: Sequence[Run]) -> Figure:
         edges_ms = [(floats(objects[name]) - page["start_ns"]) / 1e6 for name in
                     ("start_ns", "request_ns", "first_byte_ns", "end_ns")]  # fmt: skip
         rows = np.arange(len(objects))
-        parts = ((WAITS, "waits for a connection"), (ASKS, "until the first byte"), (COMES, "until the last"))
+        parts = (("#c8c8c8", "waits for a connection"), (BEFORE, "until the first byte"), (AFTER, "until the last"))
         for (colour, label), begin_ms, end_ms in zip(parts, edges_ms[:-1], edges_ms[1:], strict=True):
             axes.barh(rows, end_ms - begin_ms, left=begin_ms, height=0.8, color=colour, label=label)
         mark_changes(axes, (run.change_instants_ns(flow) - page["start_ns"]) / 1e6)
@@ -123,7 +106,7 @@ def waterfall(runs: Sequence[Run]) -> Figure:
     return figure
 
 
-def _flows_with(run: Run, kind: str) -> list[int]:
+def flows_with(run: Run, kind: str) -> list[int]:
     """Return the sorted numbers of the flows whose programs completed a measurement of kind `kind`."""
     if not run.tables.has("measures"):
         return []

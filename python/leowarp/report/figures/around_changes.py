@@ -30,21 +30,6 @@ _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
 
-def chosen_changes(run: Run, count: int) -> list[int]:
-    """Return the times of the route changes with the most late packets. If changes have equally many late packets, the
-    change with the most lost packets comes first.
-
-    run: A view of one flow, or a run with one flow.
-    Returns: The times in ascending order, in ns on the run's clock. If the run has fewer changes than `count`, all
-        times are returned.
-    Raises TraceError if the flow's path never changed.
-    """
-    order = hit_hardest_first(hits(run))[:count]
-    if not order:
-        raise _never_changed([run])
-    return sorted(order)
-
-
 def _never_changed(group: Sequence[Run]) -> TraceError:
     run = group[0]
     whose = "the route" if len(run.observed_plan.flows) == 1 else f"the route of {run.flow_names[run.main_flow]}"
@@ -57,7 +42,6 @@ def _never_changed(group: Sequence[Run]) -> TraceError:
 def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
     """Return the view of the first run's flow that has the most late packets at one route change.
 
-    runs: The views of the flows. Views of runs other than the first are ignored.
     change_s: The time in s of the route change at which the flows are compared. If it is None, the flows are compared
         over all changes. Flows whose path did not change at `change_s` come last.
     Raises TraceError if `change_s` is None and no flow's path ever changed.
@@ -76,6 +60,13 @@ def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
     return max(group, key=most)
 
 
+def shown_change(runs: Sequence[Run], change_s: float | None) -> tuple[Run, int]:
+    """Return the view that `hardest_hit` chooses, and the time in ns of the change to show. By default, it is this
+    view's change with the most late packets."""
+    run = hardest_hit(runs, change_s)
+    return run, hit_hardest_first(hits(run))[0] if change_s is None else round(change_s * 1e9)
+
+
 class Column(NamedTuple):
     """A column of a figure, which shows a route change. `flows` are the flows with their labels and line styles."""
 
@@ -87,17 +78,14 @@ class Column(NamedTuple):
 
 
 def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -> list[Column]:
-    """Return the columns of a figure, each for one route change. With several runs, each run has one column. With a
-    single run, there are columns for several route changes.
+    """Return the columns of a figure, each for one route change. With several runs, each run has one column, in their
+    order. With a single run, there are columns for several route changes, in order of time.
 
-    runs: The runs, or views of their flows.
-    count: The number of columns if there is a single run.
+    count: The number of columns if there is a single run. They show the route changes with the most late packets of all
+        flows (`instants.hit_hardest_first`). A column contains the flows whose path changed at the column's time. If
+        lines cannot distinguish all flows, a column shows the flows that were affected most.
     change_s: The time in s around which every column is drawn. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: The columns in the order of the runs, or in order of time for one run. For one run, the columns show the
-        route changes with the most late packets of all flows. Among changes with equally many late packets, those with
-        the most lost packets are chosen. A column contains the flows whose path changed at the column's time. If lines
-        cannot distinguish all flows, a column shows the flows that were affected most.
     Raises TraceError if no flow of one of the runs ever had a change of its path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
@@ -115,8 +103,6 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
             # A run in which no path changed at the common time is shown as well, with the title "no change at". If
             # other runs had a change, it is a result that this run had none.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
-            # Scores are compared by late packets first, then by lost packets, as in `hit_hardest_first` and
-            # `hardest_hit`; the two counts are not added.
             scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
@@ -139,8 +125,8 @@ SPURIOUS: dict[str, Any] = {
 """The line styles of needed and spurious retransmissions."""
 
 
-def _below(columns: Sequence[Column]) -> float:
-    """Return the height of the legends below the columns, in inches."""
+def _below_in(columns: Sequence[Column]) -> float:
+    """Return the height of the legends below the columns."""
     most = max(len(column.flows) for column in columns)
     return 0.3 + 0.11 * most if any(column.of_several for column in columns) else 0.0
 
@@ -154,18 +140,17 @@ def cwnd_around_changes(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw the congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
+    """Draw the congestion window in packets, and below it the retransmissions in 50 ms bins, around route changes
+    (fig. 7). Spurious retransmissions are hatched.
 
     before_s, after_s: The shown time in s before and after each change.
     count: The number of shown changes of a single run. Each of several runs has one.
     change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: A figure with one column per change. The upper panel shows the window in packets. The lower panel shows the
-        number of retransmissions that the column's flows sent in each 50 ms. Spurious retransmissions are hatched.
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
-    figure = new_figure(PAGE_IN, 3.1 + _below(columns), footer_of(runs))
+    figure = new_figure(PAGE_IN, 3.1 + _below_in(columns), footer_of(runs))
     panels = figure.subplots(2, len(columns), sharex=True, squeeze=False, height_ratios=(1.3, 1))
     for place, column in enumerate(columns):
         t_ns, several = column.t_ns, column.of_several
@@ -216,18 +201,13 @@ def srtt_around_changes(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw the smoothed RTT around route changes (fig. 8). Also draw the RTT of each packet and of the empty path.
+    """Draw the smoothed RTT around route changes (fig. 8), with one panel per change. Also draw the RTT of each packet
+    and of the empty path: the sum of both directions' current propagation delays, without queues.
 
-    before_s, after_s: The shown time in s before and after each change.
-    count: The number of shown changes of a single run. Each of several runs has one.
-    change_s: The time in s that is shown for all runs. By default, several runs are shown at the time that
-        `instants.common_instant` chooses.
-    Returns: A figure with one panel per change, in ms over s. The RTT of the empty path is the sum of both directions'
-        current propagation delays, without queues.
-    Raises TraceError if no path ever changed.
+    The parameters and the error are those of `cwnd_around_changes`.
     """
     columns = columns_of(runs, count, change_s)
-    figure = new_figure(PAGE_IN, 2.3 + _below(columns), footer_of(runs))
+    figure = new_figure(PAGE_IN, 2.3 + _below_in(columns), footer_of(runs))
     panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
     for axes, column in zip(panels, columns, strict=True):
         _draw_srtt(axes, column, before_s, after_s)
@@ -253,8 +233,7 @@ def srtt_around_changes(
 
 
 def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> None:
-    """Draw the smoothed RTT of each flow, and the RTT that the flow's path has without queues. The packets' RTT is
-    drawn only if the run has one flow."""
+    """Draw the smoothed RTT and the RTT of the empty path. The packets' RTT is drawn only if the run has one flow."""
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
         if not several:

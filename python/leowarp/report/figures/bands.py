@@ -29,9 +29,9 @@ value is unknown."""
 
 
 def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figure:
-    """Return a figure of `GROUP_FIGURES` with one panel per TCP flow. Each group has a line and a band in a panel.
+    """Return a figure of `GROUP_FIGURES` with one panel per TCP flow. Each (name, runs) has a line and a band in a
+    panel.
 
-    groups: sequence of (name, runs of the group)
     Raises TraceError if the runs have no TCP flow, or no socket samples.
     """
     _, axis, series = GROUP_FIGURES[name]
@@ -66,12 +66,9 @@ def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figu
 
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each column of `values`, return the lower end of the band, the median, and the upper end of the band. The
-    band's ends are order statistics, as in `leowarp.scalars.medians`. If at least one run has no value in a column, all
-    three results are nan in this column.
-
-    values: float array of shape (runs, columns)
-    """
+    """Return the lower end of the band, the median, and the upper end of the band, for each column of `values`, which
+    has a row per run. The band's ends are order statistics, as in `leowarp.scalars.medians`. A column in which a run
+    has no value (nan) gives nan."""
     # At a time at which one seed has no value, no band is drawn. With fewer seeds, the band's confidence would differ
     # from the confidence that the page states.
     ordered = np.sort(values, axis=0)
@@ -94,7 +91,7 @@ def _goodput_mbps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def _sampled(column: str, size: float) -> Series:
-    """Return a function. It takes a socket column's value at the middle of each bin, and divides it by `size`."""
+    """Return a function for a socket column's value at the middle of each bin, divided by `size`."""
 
     def series(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)

@@ -63,8 +63,7 @@ def channel_over_time(runs: Sequence[Run]) -> Figure:
 
 
 def bin_length_s(end_s: float) -> float:
-    """Return the length of a bin in s. It is the shortest length in `BINS_S` with which there are at most `MOST_BINS`
-    bins."""
+    """Return the shortest length in `BINS_S` with which there are at most `MOST_BINS` bins."""
     return next((length for length in BINS_S if end_s / length <= MOST_BINS), end_s / MOST_BINS)
 
 
@@ -97,8 +96,7 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
 
 
 def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
-    """Draw the lowest constant Es/N0 at which a codeword is decoded. Lines show the values after the first transmission
-    and after all transmissions."""
+    """Draw the lowest constant Es/N0 at which the first transmission, and all together, decode a codeword."""
     lines = [(first_bits, 1, "first transmission decodes", "--")]
     if harq.retransmissions and harq.kind == "incremental":
         lines.append((harq.codeword_bits, 1, "whole codeword decodes", ":"))
@@ -144,9 +142,8 @@ def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_
 
 
 def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -> tuple[NDArray[np.float64], list[str]]:
-    """Return two values. The first value has the percentage of each kind of codeword among the codewords that begin in
-    each bin. It is an array of shape (kinds, bins). The second value has the names of these kinds. The last name is
-    "lost"."""
+    """Return the percentage of each kind of codeword among those that begin in each bin, of shape (kinds, bins), and
+    the names of the kinds. The last name is "lost"."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
     # A billionth is subtracted: a quotient of floats may be slightly above an integer, which would add an empty bin.

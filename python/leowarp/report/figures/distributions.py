@@ -42,8 +42,6 @@ def goodput_cdf(
     series: {"in_order", "acked", "sacked"}. "in_order" counts data in order at the receiver. "acked" and "sacked" count
         data that the sender knows to be acknowledged.
     bin_ns: The length of a bin, in ns. Shares of time are computed as shares of the bins.
-    Returns: A figure with one step curve per flow. If there are too many flows for different lines, only those with the
-        lowest, median and highest mean are coloured. All others are grey.
     """
     figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
@@ -80,11 +78,9 @@ def goodput_cdf(
 
 def rtt_ccdf(runs: Sequence[Run], *, skip_s: float = 0.0) -> Figure:
     """For each value of the smoothed RTT, draw the share of time in which the RTT is larger (fig. 5). The axis of
-    shares is logarithmic.
+    shares is logarithmic. The weight of a sample is the time until the next sample.
 
     skip_s: The time at the start that is left out (slow start), in s.
-    Returns: A figure with one step curve per flow. The weight of a sample is the time until the next sample. The axis
-        ends at the share `SMALLEST_SHARE`.
     Raises TraceError if no round-trip time was measured.
     """
     figure = new_figure(COLUMN_IN, 2.65 + _names_in(runs), footer_of(runs))
@@ -116,16 +112,15 @@ def _mean_srtt_us(run: Run) -> float:
 
 
 def _names_in(runs: Sequence[Run]) -> float:
-    """Return the height of the flows' names above the panel, in inches."""
+    """Return the height of the flows' names above the panel, or 0 if the legend is inside it."""
     if not any(run.chosen_flow is not None for run in runs) or len(runs) == 1:
         return 0.0
     return 0.12 * (len(runs) if shown_apart(runs) else 4)
 
 
 def _name_lines(figure: Figure, axes: Axes, runs: Sequence[Run], place: Literal["lower left", "lower right"]) -> None:
-    """Add the legend inside the panel. If the legend contains the names of flows, which are long, add it above the
-    panel."""
-    if any(run.chosen_flow is not None for run in runs) and len(runs) > 1:
+    """Add the legend inside the panel, or above it if it contains the names of flows, which are long."""
+    if _names_in(runs):
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)
     else:

@@ -25,13 +25,12 @@ all figures."""
 
 @dataclass(frozen=True)
 class Drawing:
-    """The figures to draw, and their file formats.
+    """The figures to draw.
 
     names: The names of the figures. The default is all figures for which the runs have data.
-    formats: The page has its own formats for figures. These are additional formats.
+    formats: The formats in addition to those of the page.
     flows: Which flows of the first run the figures show. The default is all flows.
-    change_s: Some figures show the time around a route change. This is the time in s of their route change.
-    on_figure: The function that is called after each figure.
+    change_s: The time in s of the route change that the figures around a change show.
     """
 
     names: Sequence[str] | None = None
@@ -52,7 +51,9 @@ class Drawing:
         there = [
             name
             for name, kind in FIGURES.items()
-            if kind.concerns(runs) and (kind.several or len(runs) == 1) and self._is_about(name, runs)
+            if kind.concerns(runs)
+            and (kind.several or len(runs) == 1)
+            and (self.flows is None or kind.own_flows or set(self.flows) & set(flows_of(runs[0], name)))
         ]
         for name in self.names or ():
             if name not in there:
@@ -63,25 +64,21 @@ class Drawing:
                 )
         return [name for name in there if self.names is None or name in self.names]
 
-    def _is_about(self, name: str, runs: Sequence[Run]) -> bool:
-        if self.flows is None or FIGURES[name].own_flows:
-            return True
-        return bool(set(self.flows) & set(flows_of(runs[0], name)))
-
 
 @styled()
-def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
-    """Draw and save figures.
+def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing) -> tuple[list[str], dict[str, str]]:
+    """Draw figures, and save them in `folder`, which is created if it is missing.
 
-    folder: The folder for the files, created if it is missing.
-    drawing: The figures and formats. The default is all figures for which the runs have data, as SVG.
     Returns drawn: The names of the figures that are now in the folder.
     Returns not_drawn: A dict from the name of each figure that could not be drawn to the reason.
     Raises ScenarioError if a figure or format does not exist, or if the folder is a symbolic link.
     """
-    drawing = drawing or Drawing()
-    _refuse_unknown(drawing.formats)
-    _refuse_strange(folder)
+    if wrong := [kind for kind in drawing.formats if kind not in FORMATS]:
+        raise ScenarioError(f"there is no format {wrong[0]!r:.60} of figures", hint=one_of(wrong[0], FORMATS))
+    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
+        raise ScenarioError(
+            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
+        )
     names = drawing.chosen(runs)
     folder.mkdir(parents=True, exist_ok=True)
     drawn, not_drawn = [], {}
@@ -99,17 +96,12 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) 
         except TraceError as error:
             # The run lacks data for this figure (no constellation, no change, no packets). The report's page says why
             # the figure is missing.
-            not_drawn[name] = _reason(error)
+            attempted, _, reason = error.message.partition(": ")
+            not_drawn[name] = f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
         else:
             drawn.append(name)
     drawing.on_figure(len(names), len(names))
     return drawn, not_drawn
-
-
-def _reason(error: TraceError) -> str:
-    """Return the reason why a figure is not drawn, and what the user can do."""
-    attempted, _, reason = error.message.partition(": ")
-    return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
@@ -134,9 +126,6 @@ def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
         save(picture, stem, for_papers)
 
 
-_BEGINNING_BYTES = 1 << 16
-
-
 def _is_for_papers(file: Path) -> bool:
     """Return whether a file of a figure exists and is not the PNG of a page. Only the PNG of a page has the text of the
     rules in its metadata."""
@@ -145,18 +134,5 @@ def _is_for_papers(file: Path) -> bool:
     if file.suffix != ".png":
         return True
     with plainfiles.opened(file) as stream:
-        beginning = stream.read(_BEGINNING_BYTES)
+        beginning = stream.read(1 << 16)
     return b"tEXtDescription" not in beginning and b"iTXtDescription" not in beginning
-
-
-def _refuse_unknown(formats: Sequence[str]) -> None:
-    wrong = [kind for kind in formats if kind not in FORMATS]
-    if wrong:
-        raise ScenarioError(f"there is no format {wrong[0]!r:.60} of figures", hint=one_of(wrong[0], FORMATS))
-
-
-def _refuse_strange(folder: Path) -> None:
-    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
-        raise ScenarioError(
-            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
-        )

@@ -33,7 +33,7 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     flows: The flows that the user chose for this figure. A comment in the CSV text lists these flows, so that the
         figure can be drawn again with them (`flows_of_text`).
     """
-    panels = _panels(figure)
+    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]
     for number, axes in enumerate(panels, 1):
         # If several panels share an axis, only the last panel has the axis label.
@@ -70,10 +70,6 @@ def flows_of_text(text: str) -> list[int] | None:
     """
     first, _, _ = text.partition("\n")
     return [int(number) for number in first.removeprefix(_FLOWS).split(",")] if first.startswith(_FLOWS) else None
-
-
-def _panels(figure: Figure) -> list[Axes]:
-    return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
 
 
 def _drawn(axes: Axes) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]]:
@@ -129,7 +125,6 @@ def _of_image(image: AxesImage) -> tuple[str, np.ndarray, np.ndarray, np.ndarray
 
 
 def _filled(values: Any) -> np.ndarray:
-    """Return `values` as floats, with nan where they are masked."""
     return np.asarray(np.ma.filled(np.ma.array(values, dtype=float), np.nan), dtype=float)
 
 

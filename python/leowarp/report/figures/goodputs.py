@@ -87,7 +87,6 @@ DRAWN_BINS = 400
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
-    """Return the number of bins that are averaged into one point of a line."""
     count = (end_s - start_s) * 1e9 / bin_ns
     return 1 if count <= MOST_BINS else math.ceil(count / DRAWN_BINS)
 
@@ -102,8 +101,8 @@ def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, 
 def _draw(
     axes: Axes, t_s: np.ndarray, rate: np.ndarray, joined: int, name: str, look: dict[str, Any], *, alone: bool
 ) -> None:
-    """Draw the bins of one flow as a line. If there are too many bins, each point is the mean of several bins. With
-    `alone`, an area behind the line shows the range of these bins."""
+    """Draw one flow as a line. If points are means of several bins and the flow is `alone`, an area shows their
+    range."""
     if joined == 1:
         axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
         return

@@ -18,8 +18,7 @@ RULE = (
 
 
 def hits(run: Run) -> dict[int, tuple[int, int]]:
-    """For each route change of a view's flow, return the late and the lost packets. The keys are the times of the
-    changes in ns."""
+    """Return the late and lost packets at each route change of a view's flow, by its time in ns."""
     changes = run.changes
     # The numbers of late and lost packets are null if the run did not observe single packets (observe.truth = false).
     # When changes are compared, null is replaced by 0. No page shows this 0 as a number of packets.
@@ -28,8 +27,7 @@ def hits(run: Run) -> dict[int, tuple[int, int]]:
 
 
 def hits_of_run(group: Sequence[Run]) -> dict[int, tuple[int, int]]:
-    """Return the late and lost packets at each route change, summed over several flows. The keys are the changes' times
-    in ns."""
+    """Return the sums of `hits` over several flows."""
     sums: dict[int, tuple[int, int]] = {}
     for run in group:
         for t_ns, (late, lost) in hits(run).items():
@@ -39,18 +37,14 @@ def hits_of_run(group: Sequence[Run]) -> dict[int, tuple[int, int]]:
 
 
 def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
-    """Return the times of route changes. The change with the most late packets comes first, then the one with the most
-    lost packets, then the earliest one."""
+    """Return the times of the changes: first the most late packets, then the most lost, then the earliest change."""
     # Late packets are compared first, because the route change causes them. Most packets that are lost near a change
     # are dropped by a full queue, independently of the change (docs/concepts/truth.md, "The table of route changes").
-    # If changes have equal numbers of packets, the earliest change comes first. The result thus does not depend on the
-    # order of rows.
     return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
 
 
 def common_instant(views: Sequence[Run]) -> int | None:
-    """Return the time in ns of the route change at which a figure shows several runs side by side. The result is None
-    if no path ever changed."""
+    """Return the time in ns at which a figure shows several runs side by side, or None if no path ever changed."""
     sums = hits_of_run(views)
     if not sums:
         return None

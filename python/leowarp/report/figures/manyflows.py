@@ -25,21 +25,16 @@ Named = tuple[Run, str, dict[str, Any]]
 
 
 def shown_apart(runs: Sequence[Run]) -> bool:
-    """Return whether each view gets its own line.
-
-    Returns: True if there are at most `MOST_LINES` views. The result is also True if all views show different runs,
-        because the user named each run.
-    """
+    """Return whether each view gets its own line. This is also true if all views show different runs, because the user
+    named each run."""
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
 
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Draw the median and quantiles over the flows at each time.
+    """Draw the median and quantiles over the flows at each time, as a line and three bands with labels.
 
-    axes: The axes into which three bands and the line of the median are drawn. Each band and the line have a label for
-        a legend.
-    series: sequence of (t_s, value). Each flow has one entry. Its two float64 arrays have equal length. A quantile at a
-        time includes only the flows that have a value at this time.
+    series: For each flow, (t_s, value), two arrays of equal length. A quantile at a time includes only the flows that
+        have a value at this time.
     """
     # Two flows may have times that are equal in ns. Converted to s, these times may differ in the last bit. Without
     # rounding, two equal times would count as different times.
@@ -64,14 +59,11 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
 
 
 def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
-    """Return each view to draw, with its label and the style of its curve.
+    """Return each view to draw, with its label and the style of its curve. If there are only a few views, each has its
+    own colour. Otherwise, all curves are grey, except those with the lowest, the median and the highest score.
 
-    scores: A number per view. If there are many views, three of them are coloured: those with the lowest, the median
-        and the highest score.
-    Returns: list of (view, label, style). If there are only a few views, each has its own colour. With more than a few
-        views, all curves except those three are grey. Only the first grey curve has a label. If there are more than
-        `MOST_GREY` grey curves, the views are sorted by score and every n-th view is drawn. The label then says that
-        only some views are drawn.
+    Only the first grey curve has a label. If there are more than `MOST_GREY` grey curves, the views are sorted by score
+    and every n-th view is drawn. The label then says that only some views are drawn.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
@@ -96,15 +88,10 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
 
 
 def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[int, int]]) -> tuple[list[Run], str]:
-    """If each view gets its own line, return all views. Otherwise, return the `MOST_LINES` views with the highest
-    scores. If scores are equal, earlier views are preferred.
-
-    Returns kept: The selected views, in their original order.
-    Returns words: The part of a title that says how many views are shown, such as "8 of 90 flows". If `kept` contains
-        all views, the text is "".
-    """
+    """If each view gets its own line, return all views and "". Otherwise, return the `MOST_LINES` views with the
+    highest scores, and words such as "8 of 90 flows" for a title. The views keep their order, so that panels are sorted
+    by flow number. If scores are equal, earlier views are preferred."""
     if shown_apart(runs):
         return list(runs), ""
-    # The selected views are in their original order, so that panels are sorted by flow number and not by score.
     kept = sorted(sorted(range(len(runs)), key=lambda place: scores[place], reverse=True)[:MOST_LINES])
     return [runs[place] for place in kept], f"{MOST_LINES} of {len(runs)} flows"

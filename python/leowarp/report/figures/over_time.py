@@ -74,11 +74,9 @@ def plot(
         panels[0].set_xlim(from_s, until_s)
         panels[-1].set_xlabel(worded(many, "time, s (vertical lines: route changes)"))
         if len(lines) > 1:
-            shown: dict[str, Any] = {}
             # Legend entries come from all panels, because a flow may lack the series of some panel.
-            for axes in panels:
-                handles, texts = axes.get_legend_handles_labels()
-                shown |= dict(zip(texts, handles, strict=True))
+            entries = [axes.get_legend_handles_labels() for axes in panels]
+            shown = {text: handle for each in entries for handle, text in zip(*each, strict=True)}
             figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=3)
         else:
             panels[0].set_title(f"{lines[0].name}, {lines[0].flow_names[lines[0].main_flow]}", loc="left", pad=3)
@@ -86,15 +84,16 @@ def plot(
 
 
 def _chosen(names: Sequence[str]) -> list[Series]:
+    found = []
     for name in names:
         try:
-            series_of(name)
+            found.append(series_of(name))
         except ScenarioError as error:
             if name in FIGURES:
                 hint = f'it is a figure of the report: leowarp report RUN --figures {name}, run.figure("{name}")'
                 raise ScenarioError(error.message, hint=hint) from None
             raise
-    chosen = list(dict.fromkeys(series_of(name) for name in names))
+    chosen = list(dict.fromkeys(found))
     if not 1 <= len(chosen) <= MOST_PANELS:
         hint = f"1 to {MOST_PANELS}: leowarp report RUN --plot cwnd,srtt"
         raise ScenarioError(f"cannot draw {len(chosen)} series", hint=hint)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from leowarp.base.errors import TraceError
 from leowarp.metrics import ACK, DATA
 from leowarp.metrics.inputs.tables import floats, truths
-from leowarp.report.figures.around_changes import chosen_changes, hardest_hit
+from leowarp.report.figures.around_changes import shown_change
 from leowarp.report.labels import algorithm_of, footer_of, worded
 from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
 from leowarp.results.run import Run
@@ -50,15 +50,79 @@ class _Around:
         return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
 
     def frame(self) -> tuple[float, float, float, float]:
-        again = self.data[truths(self.data["is_retransmission"])]
-        return _frame(self.data, self.late, again, self.t_ns, self.zero, self.mss)
+        """Return the limits of the axes: lowest and highest number, begin and end in ms. The axes cover the late
+        packets, the packets that overtook them, and the first retransmissions."""
+        data, late, t_ns, zero = self.data, self.late, self.t_ns, self.zero
+        if len(late) == 0:
+            away_ns = (data["sent_ns"] - t_ns).abs()
+            # A sender with a small window may send no packet within 60 ms of the change. In this case, the axis extends
+            # 200 ms beyond the nearest packet. This time is about one round trip.
+            reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
+            near = data[away_ns < reach_ns]
+            low, high = float(near["number"].min()), float(near["number"].max())
+            first_ms, last_ms = ((float(each) - t_ns) / 1e6 for each in (near["sent_ns"].min(), near["sent_ns"].max()))
+            return low - 1, high + 1, min(-80.0, first_ms - 20), max(160.0, last_ms + 80)
+        last_late_ns = float(late["received_ns"].max())
+        overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
+        # Without the minimum of 10 packets, a few late packets would fill the panel's height, and the packets around
+        # them would not be visible.
+        spread = max(float(late["number"].max()), 10.0)
+        high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
+        again = data[truths(data["is_retransmission"])]
+        resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]
+        # The axis ends with the ninth decile of the retransmissions, so the latest tenth of them may lie outside. If
+        # the axis included a retransmission after a timeout, the change would be compressed into a corner.
+        end_ns = max(last_late_ns, float(resent["received_ns"].quantile(0.9)) if len(resent) else 0.0)
+        left = (float(late["sent_ns"].min()) - t_ns) / 1e6
+        right = (end_ns - t_ns) / 1e6
+        margin = 0.06 * (right - left)
+        return -0.25 * spread, high, left - margin, right + margin
 
-    def draw(self, axes: Axes, limits: tuple[float, float, float, float]) -> None:
+    def draw(self, axes: Axes, limits: tuple[float, float, float, float], runs: Sequence[Run]) -> None:
         low, high, left_ms, right_ms = limits
-        # The limits of the axes are set before drawing, because `_thinned` counts only marks within these limits.
         axes.set_xlim(left_ms, right_ms)
         axes.set_ylim(low, high)
-        _draw(axes, self.data, self.acks, self.t_ns, self.zero, self.mss)
+        axes.set_xlabel(worded(runs, "time after the route change, ms"))
+        data, t_ns = self.data, self.t_ns
+        sent = (data["sent_ns"].to_numpy() - t_ns) / 1e6
+        received = (floats(data["received_ns"]) - t_ns) / 1e6
+        number = data["number"].to_numpy()
+        # Only marks within the limits of the axes count towards `MARKS`.
+        inside = (number >= low) & (number <= high)
+        late, again = truths(data["is_late"]), truths(data["is_retransmission"])
+        lost = np.isnan(received)
+        # A packet's sending time determines its path: packets sent at or after the change take the new path.
+        old = sent < 0
+        near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
+        for index in near[:: max(len(near) // TRACKS, 1)]:
+            axes.plot([sent[index], received[index]], [number[index]] * 2, color=BEFORE if old[index] else AFTER,
+                      linewidth=0.4, alpha=0.7, zorder=1)  # fmt: skip
+        for keep, marker, colour, size, name in (
+            (~again, "|", "#8c8c8c", 1.8, "sent"),
+            (old & ~late & ~again, "o", BEFORE, 1.6, "arrived, old path"),
+            (~old & ~late & ~again, "s", AFTER, 1.6, "arrived, new path"),
+            (late, "x", BAD, 2.6, "arrived late (overtaken)"),
+        ):
+            when = sent if name == "sent" else received
+            keep = _thinned(keep & inside)
+            axes.plot(when[keep], number[keep], marker, color=colour, markersize=size, markeredgewidth=0.5, label=name,
+                      zorder=3, linestyle="none")  # fmt: skip
+        again = _thinned(again & inside)
+        if again.any():
+            axes.plot(sent[again], number[again], "^", color="black", markersize=2.6, markeredgewidth=0, zorder=4,
+                      label="retransmission sent", linestyle="none")  # fmt: skip
+            axes.plot(received[again], number[again], "v", markerfacecolor="none", color="black", markersize=2.6,
+                      markeredgewidth=0.4, zorder=4, label="retransmission arrived", linestyle="none")  # fmt: skip
+        if lost.any():
+            axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, zorder=4, label="lost", ls="none")
+        arrived = self.acks.dropna(subset=["received_ns", "ack"]).sort_values("received_ns", kind="stable")
+        if len(arrived):
+            # ACKs can be overtaken as well, but the highest sequence number that the sender knows to be acknowledged
+            # never decreases.
+            level, when = np.maximum.accumulate(floats(arrived["ack"])), floats(arrived["received_ns"])
+            axes.step((when - t_ns) / 1e6, (level - self.zero) / self.mss, where="post", color="#444444", linewidth=0.9,
+                      linestyle="--", label="acknowledged at the sender", zorder=2)  # fmt: skip
+        axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label=worded(runs, "route change"))
 
 
 def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
@@ -70,14 +134,11 @@ def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Fig
     change_s: The time of the change to show, in s. The default is the change with the most late packets.
     Raises TraceError if the packets around the change were not stored.
     """
-    run = hardest_hit(runs, change_s)
-    t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)
+    run, t_ns = shown_change(runs, change_s)
     around = _around(run, t_ns)
     figure = new_figure(PAGE_IN, 3.6, footer_of(runs[:1]))
     axes = figure.subplots()
-    around.draw(axes, around.frame())
-    axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label=worded(runs, "route change"))
-    axes.set_xlabel(worded(runs, "time after the route change, ms"))
+    around.draw(axes, around.frame(), runs)
     axes.set_ylabel("packet number, from the first late one" if len(around.late) else "packet number, from the change")
     what = f"change at {t_ns / 1e9:g} s: {len(around.late)} packets overtaken"
     whose = run.flow_names[run.main_flow] if len(run.observed_plan.flows) > 1 else algorithm_of(run)
@@ -89,10 +150,8 @@ def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Fig
 def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float) -> Figure:
     """Draw the `packet_diagram` of one change in several runs, side by side, with the same packet numbers and axes.
 
-    runs: The runs to compare. The runs must be equal until the change, so that each packet has the same number in all
-        runs. Packet 0 is the first late packet of the first run.
-    names: The names of the runs, for the titles of the panels.
-    Raises TraceError for the same reasons as `packet_diagram`.
+    The runs must be equal until the change, so that each packet has the same number in all runs. Packet 0 is the first
+    late packet of the first run.
     """
     t_ns = round(change_s * 1e9)
     everything = [_around(run, t_ns) for run in runs]
@@ -102,10 +161,8 @@ def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float
     figure = new_figure(PAGE_IN, 3.4, footer_of(runs[:1]))
     panels = figure.subplots(1, len(runs), sharex=True, sharey=True, squeeze=False)[0]
     for axes, around, name in zip(panels, everything, names, strict=True):
-        around.draw(axes, limits)
-        axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label=worded(runs, "route change"))
+        around.draw(axes, limits, runs)
         axes.set_title(f"{name}: {len(around.late)} packets overtaken", loc="left")
-        axes.set_xlabel(worded(runs, "time after the route change, ms"))
     panels[0].set_ylabel("packet number")
     # Legend entries are collected from all panels, because a mark may occur in only one of them.
     marks = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
@@ -138,76 +195,6 @@ def _around(run: Run, t_ns: int) -> _Around:
     # There may be no packet after the change, because the sender may be waiting for a timeout.
     zero = float((late if len(late) else after if len(after) else data)["seq"].min())
     return _Around(t_ns, data, mine[mine["direction"] == ACK], zero, mss).numbered_from(zero)
-
-
-def _frame(
-    data: pd.DataFrame, late: pd.DataFrame, again: pd.DataFrame, t_ns: int, zero: float, mss: float
-) -> tuple[float, float, float, float]:
-    """Return the limits of the axes (lowest and highest number, begin and end in ms). The axes cover the late packets,
-    the packets that overtook them, and the first retransmissions."""
-    if len(late) == 0:
-        away_ns = (data["sent_ns"] - t_ns).abs()
-        # A sender with a small window may send no packet within 60 ms of the change. If no packet is within 60 ms, the
-        # axis extends 200 ms beyond the nearest packet. This time is about one round trip.
-        reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
-        near = data[away_ns < reach_ns]
-        low, high = float(near["number"].min()), float(near["number"].max())
-        first_ms, last_ms = ((float(each) - t_ns) / 1e6 for each in (near["sent_ns"].min(), near["sent_ns"].max()))
-        return low - 1, high + 1, min(-80.0, first_ms - 20), max(160.0, last_ms + 80)
-    last_late_ns = float(late["received_ns"].max())
-    overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
-    number_late = (late["seq"] - zero) / mss
-    # Without the minimum of 10 packets, a few late packets would fill the panel's height, and the packets around them
-    # would not be visible.
-    spread = max(float(number_late.max()), 10.0)
-    high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
-    resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]
-    # The axis ends with the ninth decile of the retransmissions, so the latest tenth of them may lie outside. If the
-    # axis included a retransmission after a timeout, the change would be compressed into a corner.
-    end_ns = max(last_late_ns, float(resent["received_ns"].quantile(0.9)) if len(resent) else 0.0)
-    left = (float(late["sent_ns"].min()) - t_ns) / 1e6
-    right = (end_ns - t_ns) / 1e6
-    margin = 0.06 * (right - left)
-    return -0.25 * spread, high, left - margin, right + margin
-
-
-def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: float, mss: float) -> None:
-    sent = (data["sent_ns"].to_numpy() - t_ns) / 1e6
-    received = (floats(data["received_ns"]) - t_ns) / 1e6
-    number = data["number"].to_numpy()
-    late, again = truths(data["is_late"]), truths(data["is_retransmission"])
-    lost = np.isnan(received)
-    # A packet's sending time determines its path: packets sent at or after the change take the new path.
-    old = sent < 0
-    near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
-    for index in near[:: max(len(near) // TRACKS, 1)]:
-        axes.plot([sent[index], received[index]], [number[index]] * 2, color=BEFORE if old[index] else AFTER,
-                  linewidth=0.4, alpha=0.7, zorder=1)  # fmt: skip
-    for keep, marker, colour, size, name in (
-        (~again, "|", "#8c8c8c", 1.8, "sent"),
-        (old & ~late & ~again, "o", BEFORE, 1.6, "arrived, old path"),
-        (~old & ~late & ~again, "s", AFTER, 1.6, "arrived, new path"),
-        (late, "x", BAD, 2.6, "arrived late (overtaken)"),
-    ):
-        when = sent if name == "sent" else received
-        keep = _thinned(keep & (number >= axes.get_ylim()[0]) & (number <= axes.get_ylim()[1]))
-        axes.plot(when[keep], number[keep], marker, color=colour, markersize=size, markeredgewidth=0.5, label=name,
-                  zorder=3, linestyle="none")  # fmt: skip
-    again = _thinned(again & (number >= axes.get_ylim()[0]) & (number <= axes.get_ylim()[1]))
-    if again.any():
-        axes.plot(sent[again], number[again], "^", color="black", markersize=2.6, markeredgewidth=0, zorder=4,
-                  label="retransmission sent", linestyle="none")  # fmt: skip
-        axes.plot(received[again], number[again], "v", markerfacecolor="none", color="black", markersize=2.6,
-                  markeredgewidth=0.4, zorder=4, label="retransmission arrived", linestyle="none")  # fmt: skip
-    if lost.any():
-        axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, zorder=4, label="lost", ls="none")
-    arrived = acks[acks["received_ns"].notna() & acks["ack"].notna()].sort_values("received_ns", kind="stable")
-    if len(arrived):
-        # ACKs can be overtaken as well, but the highest sequence number that the sender knows to be acknowledged never
-        # decreases.
-        level = (np.maximum.accumulate(floats(arrived["ack"])) - zero) / mss
-        axes.step((floats(arrived["received_ns"]) - t_ns) / 1e6, level, where="post", color="#444444", linewidth=0.9,
-                  linestyle="--", label="acknowledged at the sender", zorder=2)  # fmt: skip
 
 
 def _thinned(keep: np.ndarray) -> np.ndarray:

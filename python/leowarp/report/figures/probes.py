@@ -32,20 +32,15 @@ from leowarp.report.style import (
 from leowarp.results.run import Run
 
 
-def draw_probes(
-    axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0,
-    size: float | None = None,
-) -> None:  # fmt: skip
+def draw_probes(axes: Axes, found: Probes, changes_s: np.ndarray, *, zero_s: float = 0.0) -> None:
     """Draw the round-trip time of each probe. The x axis shows the sending time. Lost probes are ticks on the time
     axis. Changes are pink lines.
 
-    changes_s: The times of the changes on the run's clock, in s.
     zero_s: The time of the axis' origin on the run's clock, in s.
-    size: The size of a dot in points. The default depends on the number of probes.
     """
     # Many dots are drawn smaller, so that all dots together cover about the same share of the figure.
-    size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
-    mark_changes(axes, [t_s - zero_s for t_s in changes_s])
+    size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4))
+    mark_changes(axes, changes_s - zero_s)
     sent_s = found.sent_ns / 1e9 - zero_s
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
@@ -57,11 +52,9 @@ def draw_probes(
     axes.set_ylabel("round-trip time, ms")
 
 
-def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
+def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int) -> None:
     """Draw a step curve. Each step is the smallest round-trip time of the probes between two successive route changes.
 
-    axes: The axes, in s and ms.
-    changes_ns: int64 array. The times of the changes in ascending order, on the run's clock.
     guard_ns: Probes are ignored if they were sent within this time before or after a change.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)
@@ -72,10 +65,9 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
 
 
 def ping_over_time(runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
-    """Draw the round-trip time of every probe, one panel per run and flow (fig. 3).
+    """Draw the round-trip time of every probe, one panel per run and flow (fig. 3). If lines cannot distinguish all
+    flows, the flows with the most losses are shown.
 
-    runs: The runs with ping flows that get replies. If lines cannot distinguish all flows, the flows with the most
-        losses are shown.
     start_s, end_s: The shown part of the run, in s. The default is the whole run.
     Raises TraceError if a run has no ping flow with replies.
     """
@@ -128,7 +120,6 @@ def ping_between_changes(
     """Draw the round-trip times, and the smallest round-trip time of each slot as steps (fig. 5). Round-trip times near
     route changes are left out.
 
-    runs: The runs with ping flows that get replies.
     start_s, end_s: The shown part of the run, in s. The default is the whole run.
     guard_s: Probes are left out if they are within this time in s before or after a change.
     Raises TraceError if a run has no ping flow with replies.
@@ -153,11 +144,10 @@ def ping_between_changes(
 
 
 def probe_delays(runs: Sequence[Run]) -> Figure:
-    """Draw the one-way delay and round-trip time of each ping or UDP packet over its sending time.
+    """Draw the one-way delay and round-trip time of each ping or UDP packet over its sending time, one panel per run.
+    Diamonds on the time axis are lost packets. If there are too many flows for lines, the figure has bands: quantiles
+    of the one-way delays of all flows, for every 10 ms.
 
-    Returns: A figure with one panel per run, in ms over s. Diamonds on the time axis are lost packets. If there are too
-        many flows for lines, the figure has bands. For every 10 ms, they show quantiles of the one-way delays of all
-        flows.
     Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:
@@ -215,8 +205,7 @@ def _panels(
     for run in runs:
         if not run.ping_flows:
             raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping flow with replies")
-    everyone = list(runs)
-    runs, what = hit_hardest(everyone, [_lost(run, _ping(run)) for run in everyone])
+    runs, what = hit_hardest(runs, [float(_probes(run, _ping(run)).is_lost.sum()) for run in runs])
     figure = new_figure(width_in, 0.55 + height_in * len(runs), footer_of(runs))
     if what:
         figure.suptitle(f"The {what} that lost most", x=0.01, ha="left", fontsize=7.5)
@@ -231,7 +220,6 @@ def _panels(
 
 
 def _end_s(runs: Sequence[Run]) -> float:
-    """Return the time in s at which the longest run ends. This time is the end of the shared time axis."""
     return max(run.end_ns for run in runs) / 1e9
 
 
@@ -241,10 +229,6 @@ def _probes(run: Run, flow: int) -> Probes:
 
 def _ping(run: Run) -> int:
     return run.ping_flows[0] if run.chosen_flow is None else run.chosen_flow
-
-
-def _lost(run: Run, flow: int) -> float:
-    return float(_probes(run, flow).is_lost.sum())
 
 
 def _highest(run: Run, found: Probes, instants_ns: np.ndarray) -> float:

@@ -26,10 +26,8 @@ def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.
     """Return the largest sampled queue of each link of the current path in each time bin. Links are counted along the
     path.
 
-    known: The queues in these bins that were already computed, keyed by direction. The function adds the queues that it
-        computes.
-    Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins, and there are never more bins than
-        samples.
+    known: The queues in these bins that were already computed, by direction. The function adds those that it computes.
+    Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins, and never more than samples.
     Returns waiting: float64 array of shape (hops of the longest path, bins). The values are in packets. A value is nan
         if the path has fewer links at that time, or if the link has no samples.
     """
@@ -58,10 +56,8 @@ def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.
 def queues(runs: Sequence[Run]) -> Figure:
     """For each link of the path, draw the number of packets in the queue over time.
 
-    runs: The runs, or views of flows. Flows between the same two stations share a panel, because they share the path.
-    Returns: A figure with one panel per run and pair of stations. A panel has a row per link of the path, over time in
-        s. For a single run, only the `MOST_QUEUES` station pairs with the longest queues have panels. All panels have
-        the same colour scale.
+    Each run and pair of stations has a panel, because flows between the same two stations share the path. A panel has a
+    row per link of the path. For a single run, only the `MOST_QUEUES` pairs with the longest queues have panels.
     """
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
@@ -151,13 +147,8 @@ def queues_at_change(
     """Draw the queues around a route change. A dashed line is a link that the change removes from the path. All other
     lines are links that the change keeps or adds.
 
-    before_s, after_s: The shown time in s before and after each change.
-    count: The number of changes to show for a single run. If there are several runs, one change of each run is shown.
-    change_s: The time in s that is shown for all runs. The default for several runs is the time that
-        `instants.common_instant` chooses.
-    Returns: A figure with one panel per change, in packets over s. A panel shows the flow that the panel's route change
-        affected most. A link is left out if its queue never has more than one packet.
-    Raises TraceError if no path ever changed.
+    The figure has one panel per change, which shows the flow that the change affected most. A link is left out if its
+    queue never has more than one packet. The parameters and the error are those of `cwnd_around_changes`.
     """
     columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 2.6, footer_of(runs))
@@ -199,8 +190,7 @@ def queues_at_change(
 
 
 def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
-    """Return the path of a view's flow just before `t_ns`, and its path from `t_ns` on. The two paths are equal if the
-    path did not change at `t_ns`."""
+    """Return the path of a view's flow just before `t_ns`, and its path from `t_ns` on."""
     flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     # Each row of the routes is valid from the row's own time on. The old path is therefore still valid 1 ns before

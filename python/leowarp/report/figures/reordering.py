@@ -30,12 +30,10 @@ OVER_TIME = (
 
 
 def reordering_densities(runs: Sequence[Run]) -> Figure:
-    """Draw RD, RBD, n-reordering and extents of each flow over the run's whole duration. If there are too many flows to
-    distinguish by lines, those with the most late packets are shown.
+    """Draw RD, RBD (RFC 5236, 3.6 and 3.11), n-reordering and extents (RFC 4737, 5 and 4.2) of each flow's first
+    transmissions over the whole run. If there are too many flows to distinguish by lines, those with the most late
+    packets are shown.
 
-    Returns: A figure with four panels about first transmissions. They show reorder density and buffer-occupancy density
-        (RFC 5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above the panels says how many
-        packets RD does not contain.
     Raises TraceError if reordering was not measured, or if no packet was reordered.
     """
     runs, rows, chosen = _chosen(runs)
@@ -63,11 +61,9 @@ def reordering_densities(runs: Sequence[Run]) -> Figure:
 
 
 def reordering_over_time(runs: Sequence[Run]) -> Figure:
-    """Draw three quantities over time: the share of reordered packets, the mean displacement and the entropy. They are
-    measured in windows of sending time, and around route changes.
+    """Draw the quantities of `OVER_TIME`, one panel each. Thin lines show windows of sending time. Thick lines show the
+    packets around a route change.
 
-    Returns: A figure with one panel for each entry of `OVER_TIME`, over time in s. Thin lines show windows. Thick lines
-        show the packets around a route change.
     Raises TraceError if reordering was measured neither in windows nor around route changes.
     """
     runs, rows, chosen = _chosen(runs)
@@ -123,9 +119,10 @@ def _flow(run: Run) -> int:
 
 
 def _chosen(runs: Sequence[Run]) -> tuple[list[Run], list[pd.Series], str]:
-    """Return three items: the views to draw, their rows in the reordering table, and a text about the views that are
-    left out. Flows without a late packet are left out if the run has several flows. If there are still more flows than
-    lines can distinguish, the flows with the fewest late packets are left out too.
+    """Return the views to draw, their rows in the reordering table, and a text about the views that are left out.
+
+    Flows without a late packet are left out if the run has several flows. If there are still more flows than lines can
+    distinguish, the flows with the fewest late packets are left out too.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
@@ -185,8 +182,7 @@ def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _say_what_is_beyond(figure: Figure, runs: Sequence[Run], rows: Sequence[pd.Series], chosen: str) -> None:
-    """Write a text above the figure. It says which flows the figure shows, and how many packets RD omits because of its
-    threshold."""
+    """Say above the figure which flows it shows, and how many packets RD omits because of its threshold."""
     lines = [
         f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
         f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "

@@ -12,7 +12,7 @@ from matplotlib.patches import Circle, Polygon
 
 from leowarp.base.errors import TraceError
 from leowarp.metrics import ARROW
-from leowarp.report.figures.around_changes import chosen_changes, hardest_hit
+from leowarp.report.figures.around_changes import shown_change
 from leowarp.report.figures.land import LAND_DEG, WATER_DEG
 from leowarp.report.labels import footer_of
 from leowarp.report.style import AFTER, BEFORE, COLUMN_IN, new_figure
@@ -27,11 +27,10 @@ def route_map(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
     """
     from leowarp.ephemeris import ephemeris_of
 
-    run = hardest_hit(runs, change_s)
+    run, t_ns = shown_change(runs, change_s)
     orbits = ephemeris_of(run.plan)
     if orbits is None:
         raise TraceError(f"cannot draw a route map of {run.path.name}: its plan has no constellation")
-    t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)
     rows = run.changes[run.changes["t_ns"] == t_ns]
     if len(rows) == 0:
         known = ", ".join(f"{t / 1e9:g}" for t in run.changes["t_ns"])
@@ -97,8 +96,7 @@ class _View:
         return np.stack([points_m @ self.east, points_m @ self.north], axis=-1) / self.radius_m
 
     def project(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Project points to the plane of the map. Return x, y, and whether a point is visible. A point behind the Earth
-        is not visible."""
+        """Return x and y on the plane of the map, and whether a point is visible, that is, not behind the Earth."""
         flat = self.xy(points_m)
         depth = points_m @ self.towards
         # A point on the far side of the Earth's centre is visible if it appears outside of the globe's edge.
@@ -118,8 +116,7 @@ class _View:
             closed[i] + np.linspace(0, 1, n, endpoint=False)[:, None] * (closed[i + 1] - closed[i])
             for i, n in enumerate(steps)
         ])  # fmt: skip
-        lon, lat = np.radians(dense.T)
-        sphere = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
+        sphere = _on_sphere(dense)
         depth = sphere @ self.towards
         if (depth <= 0).all():
             return None
@@ -127,6 +124,11 @@ class _View:
         behind = depth < 0
         flat[behind] /= np.maximum(np.linalg.norm(flat[behind], axis=1, keepdims=True), 1e-9)
         return flat
+
+
+def _on_sphere(degrees: np.ndarray) -> np.ndarray:
+    lon, lat = np.radians(degrees.T)
+    return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
 
 
 def _globe(axes: Axes, view: _View) -> None:
@@ -139,8 +141,7 @@ def _globe(axes: Axes, view: _View) -> None:
     meridians = [np.stack([np.full(181, lon), np.linspace(-90, 90, 181)], 1) for lon in range(-180, 180, 30)]
     parallels = [np.stack([np.linspace(-180, 180, 361), np.full(361, lat)], 1) for lat in range(-60, 90, 30)]
     for degrees in [*meridians, *parallels]:
-        lon, lat = np.radians(degrees.T)
-        sphere = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
+        sphere = _on_sphere(degrees)
         flat = view.xy(sphere * view.radius_m)
         flat[sphere @ view.towards < 0] = np.nan
         axes.plot(flat[:, 0], flat[:, 1], color="#c4cdd3", linewidth=0.3, zorder=2)

@@ -5,7 +5,6 @@ one path."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,45 +22,25 @@ BIN_S = 0.5
 """The length of the bins in s. This length is much more than a round trip, and much less than a slot of 15 s."""
 
 
-def draw_goodput(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
-    """Draw the goodput of a flow, in order at the receiver, as a line.
-
-    axes: The axes to draw into, in s and Mbit/s.
-    bin_s: The length of a bin in s.
-    **style: The style of the line: color, label, linestyle.
-    """
-    frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
-    axes.plot(frame["t_ns"] / 1e9 + bin_s / 2, frame["goodput_bps"] / 1e6, **style)
-
-
-def draw_capacity(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """Draw the capacity of a flow's path as an area. The capacity is the payload rate that the slowest link allows.
-
-    bin_s: The length of a bin in s. The mean capacity of each bin is drawn.
-    **style: The style of the area: color, label, zorder.
-    Returns: The mean capacity over the run in Mbit/s. If no link has a rate limit, nothing is drawn and the result is
-        None.
-    """
-    ends = run.observed_plan.flows[flow]
+def _draw_capacity(axes: Axes, run: Run, bin_s: float) -> float | None:
+    """Draw the mean capacity of the main flow's path in each bin as an area: the payload rate that the slowest link
+    allows. Return its mean over the run in Mbit/s, or None if no link has a rate limit."""
+    ends = run.observed_plan.flows[run.main_flow]
     pair = (ends.source, ends.destination)
-    bin_ns = round(bin_s * 1e9)
     # Only complete bins are used. An incomplete bin at the end of the run would have too large a weight in the mean.
-    edges_ns = np.arange(0, run.end_ns + 1, bin_ns, dtype="int64")
-    share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.plan.network.mtu_bytes)
+    edges_ns = np.arange(0, run.end_ns + 1, round(bin_s * 1e9), dtype="int64")
+    share = payload_ratio(run.tables, run.main_flow, overhead_bytes(run.tables, pair), run.plan.network.mtu_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
     if not np.isfinite(payload_mbps).any():
         return None
-    look: dict[str, Any] = {"color": "#e4e4e4", "zorder": 0.3} | style
-    axes.stairs(payload_mbps, edges_ns / 1e9, fill=True, **look)
+    axes.stairs(payload_mbps, edges_ns / 1e9, fill=True, color="#e4e4e4", zorder=0.3, label="capacity (payload)")
     return float(np.nanmean(payload_mbps))
 
 
 def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
     """Draw the goodput of the main flow and the capacity over time. Route changes are marked.
 
-    bin_s: The length of a bin in s.
-    together: Whether all runs are in one panel. This panel has the capacity and the changes of the first run. If the
-        value is false, each run has its own panel.
+    together: Whether all runs are in one panel, with the capacity and the changes of the first run.
     """
     shown, what = hit_hardest(runs, [run.numbers.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
     runs = runs if together else shown
@@ -74,9 +53,10 @@ def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = Fa
     for place, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
         axes = panels[0 if together else place]
         if place == 0 or not together:
-            mean_mbps = draw_capacity(axes, run, run.main_flow, bin_s=bin_s, label="capacity (payload)")
+            mean_mbps = _draw_capacity(axes, run, bin_s)
             mark_changes(axes, run.change_instants_ns(run.main_flow) / 1e9)
-        draw_goodput(axes, run, run.main_flow, bin_s=bin_s, label=label, linewidth=1.0, **style)
+        rate = goodput(run.tables, run.main_flow, "in_order", round(bin_s * 1e9))
+        axes.plot(rate["t_ns"] / 1e9 + bin_s / 2, rate["goodput_bps"] / 1e6, label=label, linewidth=1.0, **style)
         if not together:
             got = run.numbers.summary["flows"][run.main_flow]["goodput_mean_bps"] / 1e6
             of = "" if mean_mbps is None else f" of {mean_mbps:.1f}"
@@ -93,10 +73,10 @@ def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = Fa
 def flow_shares(runs: Sequence[Run]) -> Figure:
     """Draw the goodput of each TCP flow per second, and below it Jain's index over the competing flows.
 
-    Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
-        is the goodput of each of n competing flows. The index is 1 if all goodputs are equal, and 1/n (the dotted line)
-        if one flow has all the goodput. If a run has several groups of competing flows, the smallest of the groups'
-        indexes is drawn.
+    Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x is the goodput of each of n competing
+    flows. It is 1 if all goodputs are equal, and 1/n (the dotted line) if one flow has all the goodput. If a run has
+    several groups of competing flows, the smallest of the groups' indexes is drawn.
+
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:

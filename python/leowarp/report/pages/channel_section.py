@@ -15,16 +15,10 @@ from leowarp.scenario.schema import Mobile
 from leowarp.timeline.channel import Realisation
 from leowarp.timeline.channel.statistics import state_rows
 
-LINK = (SATELLITE, TERMINAL)
-"""The two ends of the link that fades."""
-
 
 def channel_section(view: Run, pictures: str) -> str:
-    """Return HTML with the figure, the outcomes of codewords and packets, and the shares of the states.
-
-    pictures: The HTML of the channel's figure.
-    Returns: The HTML, or "" if the run has no mobile channel, or one sentence if the channel cannot be recomputed.
-    """
+    """Return HTML with the channel's figure, the outcomes of codewords and packets, and the shares of the states.
+    Return "" if the run has no mobile channel, or one sentence if the channel cannot be recomputed."""
     mobile = mobile_of(view)
     if mobile is None:
         return ""
@@ -57,7 +51,7 @@ def _losses(view: Run, found: Realisation) -> str:
     lost, count = int(found.outcomes.lost.sum()), len(found.outcomes.lost)
     rows: list[list[object]] = [["all codewords", count, lost, 100 * lost / count]]
     links = view.numbers.links
-    mine = links[(links["a"] == LINK[0]) & (links["b"] == LINK[1])]
+    mine = links[(links["a"] == SATELLITE) & (links["b"] == TERMINAL)]
     for link in mine.itertuples(index=False):
         # `sent` excludes packets that the queue dropped, and packets that were dropped as the link went down.
         sent = int(link.offered_pkts) - int(link.dropped_queue_pkts) - int(link.dropped_down_pkts)

@@ -13,12 +13,9 @@ from leowarp.base.nodes import station_of
 from leowarp.report import html
 from leowarp.results.run import Run
 
-MOST_ROWS = 300
-"""The maximum number of rows of a table on the page. More rows would make the page several megabytes large."""
 MOST_OPEN = 12
 """The number of a table's visible rows before the reader unfolds it."""
 
-_AT = {"t_ns": ("at, s", 1e9)}
 _SWITCHED = {
     "moved_pkts": ("moved", 1),
     "hold_ns": ("a packet at once held, ms", 1e6),
@@ -65,29 +62,38 @@ _REFUSALS = {
 _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
+_ENTRY = ("at, s", "node", "link before, to", "link after, to", "for packets to")
+
+
 def cures_section(view: Run) -> str:
     """Return the HTML of the section, or "" if no node or host acts at route changes."""
-    return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
+    parts = []
+    # A table without rows is replaced by the text. A table of streams is always shown (None).
+    for name, rows_of, described, without_rows in (
+        ("switches", view.switches, _switches,
+         "<p>No node changed to another link while packets waited or were in flight on the previous one.</p>"),
+        ("merges", view.merges, _merges, "<p>No node changed to another link, so no marker was sent.</p>"),
+        ("notices", view.notices, _notices, "<p>No host received a notice of a route change.</p>"),
+        ("orders", view.orders, _orders, None),
+        ("nodetotals", view.nodetotals, _nodes, ""),
+    ):  # fmt: skip
+        if (view.path / layout.TRACE / f"{name}.parquet").exists():
+            frame = rows_of()
+            if len(frame) or without_rows is None:
+                parts.append(described(view, frame))
+            else:
+                parts.append(without_rows)
+    return "".join(parts)
 
 
-def _has(view: Run, table: str) -> bool:
-    return (view.path / layout.TRACE / f"{table}.parquet").exists()
-
-
-def _switches(view: Run) -> str:
-    if not _has(view, "switches"):
-        return ""
-    frame = view.switches()
-    if len(frame) == 0:
-        return "<p>No node changed to another link while packets waited or were in flight on the previous one.</p>"
-    cures = view.document.get("cures", {})
-    copies = cures.get("duplicate", "off") != "off"
+def _switches(view: Run, frame: pd.DataFrame) -> str:
+    copies = view.document.get("cures", {}).get("duplicate", "off") != "off"
     columns = _COPIED if copies else _SWITCHED
     # Tables of older versions lack the column `refused`.
     told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
         [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
-        for row in frame.head(MOST_ROWS).itertuples(index=False)
+        for row in frame.head(html.MOST_ROWS).itertuples(index=False)
     ]
     because = "no copies because" if copies else "not all moved because"
     header = [*_ENTRY, *_titles(columns), *([because] if told else [])]
@@ -101,15 +107,10 @@ def _switches(view: Run) -> str:
     return _table(f"Changes of nodes to another link. {said}", header, rows, left, len(frame), "entries")
 
 
-def _merges(view: Run) -> str:
-    if not _has(view, "merges"):
-        return ""
-    frame = view.merges()
-    if len(frame) == 0:
-        return "<p>No node changed to another link, so no marker was sent.</p>"
+def _merges(view: Run, frame: pd.DataFrame) -> str:
     rows = [
         [*_entry(view, row), _end(view, row.new_direction, 1), *_numbers(row, _MERGED), _refusal(row.refused)]
-        for row in frame.head(MOST_ROWS).itertuples(index=False)
+        for row in frame.head(html.MOST_ROWS).itertuples(index=False)
     ]
     header = [*_ENTRY, "paths meet at", *_titles(_MERGED), "no marker because"]
     caption = (
@@ -120,18 +121,13 @@ def _merges(view: Run) -> str:
     return _table(caption, header, rows, left, len(frame), "markers")
 
 
-def _notices(view: Run) -> str:
-    if not _has(view, "notices"):
-        return ""
-    frame = view.notices()
-    if len(frame) == 0:
-        return "<p>No host received a notice of a route change.</p>"
+def _notices(view: Run, frame: pd.DataFrame) -> str:
     rows = [
         [html.number(row.t_ns, 1e9), _end(view, row.to_direction, 0), station_of(row.told_host),
          station_of(row.destination_host), _what(row), *_numbers(row, _NOTICED)]
-        for row in frame.head(MOST_ROWS).itertuples(index=False)
+        for row in frame.head(html.MOST_ROWS).itertuples(index=False)
     ]  # fmt: skip
-    header = [_AT["t_ns"][0], "sent by", "sent to", "path to", "notice", *_titles(_NOTICED)]
+    header = ["at, s", "sent by", "sent to", "path to", "notice", *_titles(_NOTICED)]
     caption = (
         "Notices of route changes. Delays are the sums of the links from host to host. The wait is the time for which "
         "hosts must delay loss detection; 0: no packet is late."
@@ -139,17 +135,15 @@ def _notices(view: Run) -> str:
     return _table(caption, header, rows, frozenset(range(1, 5)), len(frame), "notices")
 
 
-def _orders(view: Run) -> str:
-    if not _has(view, "orders"):
-        return ""
-    cures, frame = view.document.get("cures", {}), view.orders()
+def _orders(view: Run, frame: pd.DataFrame) -> str:
+    cures = view.document.get("cures", {})
     orders, copies = (cures.get(key, "off") != "off" for key in ("resequence", "duplicate"))
     columns: dict[str, tuple[str, float]] = {"numbered_pkts": ("numbered", 1)}
     columns |= _ORDERED if orders else {}
     columns |= {"eliminated_pkts": ("second copies discarded", 1)} if copies else {}
     rows = [
         [station_of(row.source_host), station_of(row.destination_host), _stream(row), *_numbers(row, columns)]
-        for row in frame.head(MOST_ROWS).itertuples(index=False)
+        for row in frame.head(html.MOST_ROWS).itertuples(index=False)
     ]
     header = ["numbered at", "received at", "stream", *_titles(columns)]
     caption = "Streams of packets that one station numbered. " + (
@@ -161,13 +155,8 @@ def _orders(view: Run) -> str:
     return _table(caption, header, rows, frozenset(range(3)), len(frame), "streams")
 
 
-def _nodes(view: Run) -> str:
-    if not _has(view, "nodetotals"):
-        return ""
-    frame = view.nodetotals()
-    if len(frame) == 0:
-        return ""
-    rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(MOST_ROWS).itertuples(index=False)]
+def _nodes(view: Run, frame: pd.DataFrame) -> str:
+    rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(html.MOST_ROWS).itertuples(index=False)]
     caption = (
         "Bytes that nodes delayed, before and behind all their links together, and the markers and notices that they "
         "sent, as Ethernet frames."
@@ -175,12 +164,7 @@ def _nodes(view: Run) -> str:
     return _table(caption, ["node", *_titles(_NODES)], rows, frozenset((0,)), len(frame), "nodes")
 
 
-_ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for packets to")
-
-
 def _entry(view: Run, row: Any) -> list[object]:
-    """Return the table cells for one switch of a node's route. The cells contain the time, the old link, the new link,
-    and the destination of the packets."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
@@ -202,14 +186,9 @@ def _what(row: Any) -> str:
 
 
 def _table(caption: str, header: list[str], rows: list[list[Any]], left: frozenset[int], count: int, what: str) -> str:
-    return _folded(html.table(caption, header, rows, left=left, long=True), count, what)
-
-
-def _folded(table: str, count: int, what: str) -> str:
-    if count <= MOST_OPEN:
-        return table
-    shown = f"{count} {what}" if count <= MOST_ROWS else f"{MOST_ROWS} of {count} {what}"
-    return f"<details><summary>{shown}</summary>{table}</details>"
+    table = html.table(caption, header, rows, left=left, long=True)
+    shown = f"{count} {what}" if count <= html.MOST_ROWS else f"{html.MOST_ROWS} of {count} {what}"
+    return table if count <= MOST_OPEN else html.folded(shown, table)
 
 
 def _numbers(row: Any, columns: Mapping[str, tuple[str, float]]) -> list[float | int | None]:

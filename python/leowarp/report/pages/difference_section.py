@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from leowarp.report import html
-from leowarp.report.labels import labels
 from leowarp.results.differences import causes, condensed, said
 from leowarp.results.run import Run
 
@@ -14,17 +13,8 @@ MOST_ROWS = 12
 """The number of visible rows. The reader can unfold further rows."""
 
 
-def difference_section(runs: Sequence[Run]) -> str:
-    """Return the table of the differences in plans, modules, kernels and versions, with one column per run. Without
-    differences, the result is one sentence."""
-    return difference_table(runs, labels(runs))
-
-
 def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collection[str] = ()) -> str:
-    """Return the HTML of the table of differences. `names` are the headers of the runs' columns.
-
-    but: The keys to leave out.
-    """
+    """Return the HTML of the table of differences without the keys `but`. `names` are the headers of the columns."""
     found = condensed([each for each in causes(runs) if each.key not in but])
     if not found:
         return '<p class="quiet">The same plan, modules, kernel and version.</p>\n'
@@ -32,5 +22,5 @@ def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collecti
     words = "Differences; everything else in plans, modules, kernels and versions is the same"
     table = html.table(words, ["", *names], rows, left=frozenset(range(len(runs) + 1)))
     if len(rows) > MOST_ROWS:
-        return f"<details><summary>What differs: {len(rows)} keys</summary>{table}</details>\n"
+        table = html.folded(f"What differs: {len(rows)} keys", table)
     return table + "\n"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,13 +22,8 @@ FIGURES_FOLDER = "figures"
 def write_group_comparison(
     groups: Sequence[Group], out_dir: str | Path, *, formats: Sequence[str] = FORMATS, command: str | None = None
 ) -> Path:
-    """Write a page that shows groups of runs side by side, and return its path.
-
-    groups: At least two groups.
-    out_dir: The folder for `index.html` and `figures/`.
-    formats: The formats of the figures. The page needs "png".
-    command: The command line that made the page. The page shows it.
-    """
+    """Write a page that shows at least two groups of runs side by side, and return its path. The parameters are those
+    of `write_comparison`. The page needs the format "png"."""
     folder = Path(out_dir)
     if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
         raise ScenarioError(f"cannot draw into {folder}: {why}", hint="name another directory with --out")
@@ -45,12 +39,10 @@ def write_group_comparison(
         except TraceError as error:
             not_drawn.append(f"<li>{html.text(title)}: {html.text(error.message)}</li>")
         else:
-            caption = f"Line: median over the seeds at each instant. Band: {_lower(interval)}"
+            caption = f"Line: median over the seeds at each instant. Band: {interval.removeprefix('In brackets: ')}"
             pictures.append(html.picture(folder / FIGURES_FOLDER / name, title, caption, FIGURES_FOLDER))
-    tables = "".join(
-        html.table(section.title, ["", *section.columns], [(name, *values) for name, values in section.rows])
-        for section in compared_groups(names, [[run.summary for run in group.runs] for group in groups])
-    )
+    of_groups = [[run.summary for run in group.runs] for group in groups]
+    tables = "".join(map(html.section_table, compared_groups(names, of_groups)))
     figures = f'<div class="figures">{"".join(pictures)}</div>' + (
         f"<ul>{''.join(not_drawn)}</ul>" if not_drawn else ""
     )
@@ -58,9 +50,8 @@ def write_group_comparison(
         ("medians", "Medians and their intervals", f'<p class="quiet">{html.text(interval)}</p>\n' + tables),
         ("figures", "Over time", figures),
         ("runs", "The runs", _runs(names, groups, folder)),
+        ("again", "How to make this again", f"<pre>{html.text(command)}</pre>" if command else ""),
     ]
-    if command:
-        parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     title = f"Groups compared: {', '.join(names)}"
     warnings = [
         f"{name}, seed {run.plan.run.seed}: {text}"
@@ -73,26 +64,15 @@ def write_group_comparison(
     # Groups are compared by the first run of each group. Seeds of runs differ even within a group, so a different seed
     # is not listed as a difference.
     body += difference_table(firsts, names, but=("run.seed",))
-    body += html.navigation((part[0], part[1]) for part in parts)
-    body += "".join(html.section(*part) for part in parts)
+    body += html.sections([part for part in parts if part[2]])
     plainfiles.write(folder / "index.html", html.page(title, body).encode())
     return folder / "index.html"
-
-
-def _lower(text: str) -> str:
-    return text.removeprefix("In brackets: ")
 
 
 def _runs(names: Sequence[str], groups: Sequence[Group], folder: Path) -> str:
     items = []
     for name, group in zip(names, groups, strict=True):
-        links = []
-        for run in group.runs:
-            shown = html.text(str(run.plan.run.seed))
-            # A run without a report (`--no-report`) is also listed, but without a link, because the medians include it.
-            if run.report is not None:
-                address = Path(os.path.relpath(run.report.resolve(), folder.resolve())).as_posix()
-                shown = f'<a href="{html.text(address)}">{shown}</a>'
-            links.append(shown)
+        # A run without a report (`--no-report`) is also listed, but without a link, because the medians include it.
+        links = [html.link(str(run.plan.run.seed), run.report, folder) for run in group.runs]
         items.append(f"<li>{html.text(name)}: seeds {', '.join(links)}</li>")
     return f"<ul>{''.join(items)}</ul>"

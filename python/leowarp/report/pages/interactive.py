@@ -18,7 +18,6 @@ from leowarp.metrics import goodput, path_queues
 from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.per_flow.goodput import life
 from leowarp.report.figures.goodputs import top_mbps
-from leowarp.report.html import own_script
 from leowarp.report.labels import MOST_LINES, identity, labels, styles
 from leowarp.report.style import OKABE_ITO
 from leowarp.results.run import Run
@@ -31,14 +30,11 @@ ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packet
 
 
 def chart(runs: Sequence[Run], element: str) -> str:
-    """Return the HTML of one chart. The page must contain `library()` after the last chart.
+    """Return the HTML of one chart, or "" if no row has data. The page must contain `chart.js` after the last chart.
 
     runs: The views of TCP flows. In each of the chart's four `ROWS`, each view has one line. With more than
-        `MOST_LINES` views, the chart starts with the lowest, the median and the highest mean goodput. The reader can
-        select other views. These three views are chosen among flows that lived at least half as long as the longest
-        flow.
-    Returns: The HTML of the chart, or "" if no row has data. A row is left out if all its lines are 0 or without data.
-        The page says so.
+        `MOST_LINES` views, the chart starts with the lowest, the median and the highest mean goodput among flows that
+        lived at least half as long as the longest flow.
     """
     # The limit keeps the page small: a line of 40,000 points takes 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
@@ -56,19 +52,17 @@ def chart(runs: Sequence[Run], element: str) -> str:
     empty = [ROWS[row].split(",")[0] for row in range(len(ROWS)) if row not in rows]
     means = [run.numbers.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
     order = sorted(range(len(runs)), key=lambda place: means[place])
-    # A run is left out if its flow lived less than half as long as the longest-lived flow. A flow that ended at once
-    # has no line.
+    # A flow that ended at once has no line.
     lives = [_life_ns(run) for run in runs]
     order = [place for place in order if lives[place] >= max(lives) / 2]
     first = list(dict.fromkeys([order[0], order[(len(order) - 1) // 2], order[-1]]))
     first = first if len(runs) > MOST_LINES else list(range(len(runs)))
+    whose = ", ".join(labels(runs)) if len(runs) <= MOST_LINES else f"{len(runs)} flows"
     data = {
-        "label": f"{', '.join(ROWS)} over time of {_whose(runs)}; the figures below show the same",
+        "label": f"{', '.join(ROWS)} over time of {whose}; the figures below show the same",
         "rows": [ROWS[row] for row in rows],
         "tops": tops,
         "series": series,
-        # If there are too many flows, the chart at first shows only those with the lowest, the median and the highest
-        # goodput.
         "first": first,
         "colours": list(OKABE_ITO),
         "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
@@ -87,15 +81,6 @@ def chart(runs: Sequence[Run], element: str) -> str:
 def _life_ns(run: Run) -> int:
     lived = life(run.tables, run.main_flow, run.observed_plan.flows[run.main_flow], run.end_ns)
     return lived.stop_ns - lived.start_ns
-
-
-def _whose(runs: Sequence[Run]) -> str:
-    return ", ".join(labels(runs)) if len(runs) <= MOST_LINES else f"{len(runs)} flows"
-
-
-def library() -> str:
-    """Return the HTML of the script that draws all charts above it. A page needs the script only once."""
-    return own_script("chart.js")
 
 
 def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:
@@ -131,8 +116,7 @@ def _series(
     samples = samples.iloc[:: max(len(samples) // most, 1)]
     t_s = samples["t_ns"].to_numpy() / 1e9
     key = (identity(run), run.observed_plan.flows[flow].source, run.observed_plan.flows[flow].destination)
-    # Flows of the same pair of stations have the same path and therefore the same queue. The queue is computed once for
-    # all flows of a pair, for example for 90 flows between two stations.
+    # Flows of the same pair of stations have the same path, so the queue is computed once for all of them.
     if key not in queues:
         queues[key] = _path_queue(run, most)
     return [

@@ -14,9 +14,6 @@ from leowarp.report.figures.across_flows import has_pairs
 from leowarp.report.labels import MOST_LINES
 from leowarp.results.run import Run
 
-MOST_ROWS = 300
-"""The maximum number of rows of a table on the page. More rows would make the page several megabytes large."""
-
 _CARRIED = {
     "offered_pkts": ("offered", 1),
     "dropped_queue_pkts": ("dropped: queue", 1),
@@ -52,8 +49,7 @@ _PAIRS = {
 
 
 def network_section(view: Run) -> str:
-    """Return the HTML of tables of links, satellites and pairs of stations. With few flows, the tables are folded. The
-    result is "" if no link carried a packet."""
+    """Return the HTML of tables of links, satellites and pairs of stations, or "" if no link carried a packet."""
     links = view.numbers.links
     if len(links) == 0:
         return ""
@@ -65,10 +61,8 @@ def network_section(view: Run) -> str:
         found = pairs(view.summary["flows"])
         names = [f"{row.source} to {row.destination}" for row in found.itertuples(index=False)]
         tables.insert(0, _table("from, to", found, names, _PAIRS, "pairs of stations", by=("goodput_mean_bps",)))
-    is_open = " open" if len(view.tcp_flows) > MOST_LINES else ""
-    folded = "".join(
-        f"<details{is_open}><summary>{html.text(summary)}</summary>{table}</details>" for summary, table in tables
-    )
+    is_open = len(view.tcp_flows) > MOST_LINES
+    folded = "".join(html.folded(summary, table, is_open=is_open) for summary, table in tables)
     return f'<p class="quiet">{_WORDS}</p>{folded}'
 
 
@@ -83,10 +77,9 @@ def _table(
     by: tuple[str, ...] = ("queue_max_pkts", "dropped_queue_pkts"), lead: tuple[str, ...] = (),
     words: list[list[Any]] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
-    """Return the HTML of a folded table, and the table's title. The rows are sorted by the columns in `by`, with the
-    largest values first."""
+    """Return a table's title and HTML. The rows are sorted by the columns in `by`, with the largest values first."""
     keys = frame[list(by)].astype("Float64").reset_index(drop=True)
-    order = keys.sort_values(list(by), ascending=False, kind="stable").index[:MOST_ROWS]
+    order = keys.sort_values(list(by), ascending=False, kind="stable").index[: html.MOST_ROWS]
     rows = [
         [names[place], *(words[place] if words else ()),
          *(html.number(frame[name].iloc[place], unit) for name, (_, unit) in columns.items())]

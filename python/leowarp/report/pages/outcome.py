@@ -27,8 +27,6 @@ def outcome(run: Run) -> str:
 
 
 def _setting(run: Run) -> str:
-    """Return a sentence about traffic and path: "2 CUBIC flows and 1 ping ran for 60 s over an access link (starlink,
-    peak)"."""
     kinds = Counter(
         flow.congestion_control or "TCP" if flow.kind == "tcp" else flow.kind for flow in run.observed_plan.flows
     )
@@ -65,10 +63,8 @@ def _result(run: Run) -> str:
     if len(flows) == 1:
         return _of_one(flows[0], "It" if len(run.observed_plan.flows) == 1 else "The TCP flow")
     rates = [flow["goodput_mean_bps"] for flow in flows if flow.get("goodput_mean_bps") is not None]
-    if len(rates) < len(flows):
-        return ""
     total_bps = total_goodput_bps(flows)
-    if total_bps is None:
+    if len(rates) < len(flows) or total_bps is None:
         return ""
     names = [run.flow_names[number] for number in run.tcp_flows]
     least, most = rates.index(min(rates)), rates.index(max(rates))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -16,19 +15,18 @@ import pandas as pd
 from leowarp import trace
 from leowarp.base import layout, plainfiles
 from leowarp.base.checksums import SEAL
-from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.base.errors import LeowarpError, ScenarioError, TraceError
 from leowarp.ephemeris import fibres
 from leowarp.report import html
 from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.figures.drawing import Drawing, OnFigure, draw_all
 from leowarp.report.figures.instants import chosen_instant_s, sentence
-from leowarp.report.labels import by_run, footer, is_access, labels, mobile_of, numbers_of, warnings_of, worded
+from leowarp.report.labels import by_run, footer_of, is_access, labels, mobile_of, numbers_of, warnings_of, worded
 from leowarp.report.pages import interactive
 from leowarp.report.pages.channel_section import channel_section
 from leowarp.report.pages.cures_section import cures_section
-from leowarp.report.pages.difference_section import difference_section
+from leowarp.report.pages.difference_section import difference_table
 from leowarp.report.pages.iperf3_section import iperf3_section
-from leowarp.report.pages.moving import moving
 from leowarp.report.pages.network_section import network_section
 from leowarp.report.pages.outcome import outcome
 from leowarp.report.pages.reconfigurations import reconfigurations_section
@@ -37,6 +35,7 @@ from leowarp.report.pages.summary_section import first_numbers, summary_tables
 from leowarp.report.rules import rules_of
 from leowarp.results.run import Run
 from leowarp.view import FILE as MOVING
+from leowarp.view import write_view
 
 PAGE, FIGURES_FOLDER = "index.html", "figures"
 
@@ -52,6 +51,9 @@ flows took 20 s and had 12 MB."""
 
 MOST_FIBRES = 3
 """The maximum number of station pairs for which the page compares the path's delay with the delay of a fibre."""
+
+MOST_MOVING = 4
+"""The maximum number of runs on an animated page. Each run needs a globe, and only four globes fit on a screen."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
 """The constellation of Frederiksen et al. (2024). A figure reproduces a figure of this study only if the run has this
@@ -100,26 +102,24 @@ def write_report(
         f"{layout.REPORT}/{MOVING}": {"directory": view.path.resolve().name},
     }  # fmt: skip
     with trace.relisted(view.path, pages):
-        return _written(view, drawing, command)
-
-
-def _written(view: Run, drawing: Drawing, command: str | None) -> Path:
-    folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
-    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
-    if figures is not None:
-        # The page lists the figures that were not requested but could be drawn. Without this list, a page with two
-        # figures would suggest that the run has no data for other figures.
-        left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
-        not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
-    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view], folder))
-    page = _write(folder, body, view.name)
-    for name in figures or ():
-        if name in not_drawn:
-            raise TraceError(
-                f"cannot draw the figure {name!r} of {view.path.name}: {not_drawn[name]}",
-                hint=f"the page is written, and says so too: {page}",
+        folder = view.path / layout.REPORT
+        drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
+        if figures is not None:
+            # The page lists the figures that were not requested but could be drawn. Without this list, a page with two
+            # figures would suggest that the run has no data for other figures.
+            left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
+            not_drawn |= dict.fromkeys(
+                left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it"
             )
-    return page
+        body = _run_body(view, drawn, not_drawn, command, chosen, _moving([view], folder))
+        page = _write(folder, body, view.name)
+        for name in figures or ():
+            if name in not_drawn:
+                raise TraceError(
+                    f"cannot draw the figure {name!r} of {view.path.name}: {not_drawn[name]}",
+                    hint=f"the page is written, and says so too: {page}",
+                )
+        return page
 
 
 def write_comparison(
@@ -170,18 +170,37 @@ def write_comparison(
     parts = [
         ("zoom", "Over time", _chart(many)),
         ("figures", "Figures", _instant(many, change_s) + _pictures(many, folder, drawn) + _not_drawn(not_drawn)),
-        ("summary", "All numbers", _folded("Each flow and each run", summary_tables(many))),
-        ("rules", "Rules and versions", _folded("Rules", "".join(
+        ("summary", "All numbers", html.folded("Each flow and each run", summary_tables(many))),
+        ("rules", "Rules and versions", html.folded("Rules", "".join(
             _rules_table(run, label) for run, label in zip(many, labels(many), strict=True)))),
         ("runs", "The runs", _run_links(many, folder)),
+        ("again", "How to make this again", f"<pre>{html.text(command)}</pre>" if command else ""),
     ]  # fmt: skip
-    if command:
-        parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
-    lead = moving(many, folder) + lead
+    lead = _moving(many, folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
     # Differences between the runs come first on the page, because a reader needs them to interpret the numbers.
-    body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
+    body += (
+        difference_table(many, labels(many))
+        + worded(many, first_numbers(many))
+        + lead
+        + html.sections([part for part in parts if part[2]])
+    )
     return _write(folder, body, title)
+
+
+def _moving(runs: Sequence[Run], folder: Path) -> str:
+    """Write the animated page beside the report. Return one line of HTML: the link to it, or the reason why there is
+    none. The line is "" for too many runs."""
+    if len(runs) > MOST_MOVING:
+        return ""
+    try:
+        page = write_view(runs, folder / MOVING)
+    except LeowarpError as error:
+        # An old run may lack a table that the animated page needs; its report is written without this page.
+        return f'<p class="quiet">No page on which it moves: {html.text(error.message)}</p>\n'
+    globe = "globe, " if any(run.plan.constellation is not None for run in runs) else ""
+    words = f"{globe}paths, queues, packets and traces with one clock"
+    return f'<p class="screen"><a href="{html.text(page.name)}">See it move</a>: {words}.</p>\n'
 
 
 def _instant(runs: Sequence[Run], change_s: float | None) -> str:
@@ -190,27 +209,27 @@ def _instant(runs: Sequence[Run], change_s: float | None) -> str:
 
 
 def _run_body(
-    view: Run,
-    drawn: Sequence[str],
-    not_drawn: dict[str, str],
-    command: str | None,
-    chosen: Sequence[int] | None,
+    view: Run, drawn: Sequence[str], not_drawn: dict[str, str], command: str | None, chosen: Sequence[int] | None,
     lead: str,
-) -> str:
+) -> str:  # fmt: skip
     folder = view.path / layout.REPORT
+    pictures = {
+        part: _pictures([view], folder, [name for name in drawn if FIGURES[name].part == part])
+        for part in ("channel", "figures", "reordering")
+    }
     parts = [
         ("zoom", "Over time", _chart([view], chosen)),
-        ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
-        ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
+        ("channel", "Mobile channel", channel_section(view, pictures["channel"])),
+        ("figures", "Figures", pictures["figures"] + _not_drawn(not_drawn)),
         ("changes", worded([view], "Route changes"),
          reconfigurations_section(view) if is_access(view) else _changes_table(view)),
         ("cures", "Cures of route changes", cures_section(view)),
-        ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
+        ("reordering", "Reordering", reordering_section(view, pictures["reordering"])),
         ("iperf3", "iperf3 beside the trace", iperf3_section(view)),
-        ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
+        ("summary", "All numbers", html.folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "The network", network_section(view)),
-        ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
+        ("rules", "Rules and versions", html.folded("Rules", _rules_table(view, "")) + _versions(view)),
         ("again", "How to repeat this run", _again(view, command)),
     ]  # fmt: skip
     count = len(view.observed_plan.flows)
@@ -219,24 +238,19 @@ def _run_body(
         heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
     line = f"{count} flow{'s' if count > 1 else ''}, {view.end_ns / 1e9:g} s of virtual time"
     return (
-        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(footer(view))}</p>\n'
+        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(footer_of([view]))}</p>\n'
         + _figures_of(view, chosen)
         # Warnings come first on the page, because a reader must check them before trusting the numbers.
         + html.warning_box(warnings_of(view))
         + outcome(view)
         + worded([view], first_numbers([view]))
         + lead
-        + _assembled(parts)
+        + html.sections([part for part in parts if part[2]])
     )
 
 
-def _folded(summary: str, content: str) -> str:
-    return f"<details><summary>{html.text(summary)}</summary>{content}</details>" if content else ""
-
-
 def _kinds(view: Run) -> str:
-    """Return text such as "2 cubic, 1 bbr, 1 ping". TCP flows are counted by congestion control, and all other flows by
-    kind."""
+    """Return text such as "2 cubic, 1 bbr, 1 ping"."""
     sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.observed_plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 
@@ -246,12 +260,6 @@ def _figures_of(view: Run, chosen: Sequence[int] | None) -> str:
         return ""
     names = "; ".join(f"{view.flow_names[number]} (number {number})" for number in chosen)
     return f'<p class="quiet">Figures show these flows: {html.text(names)}. Tables have all.</p>\n'
-
-
-def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
-    shown = [part for part in parts if part[2]]
-    sections = "".join(html.section(*part) for part in shown)
-    return html.navigation((name, heading) for name, heading, _ in shown) + sections
 
 
 def _directory(view: Run) -> str:
@@ -282,8 +290,8 @@ def _changes_table(view: Run) -> str:
         ]
         rows.append([
             f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
-            _arrow(change.hops_before, change.hops_after, 1),
-            _arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
+            html.arrow(change.hops_before, change.hops_after, 1),
+            html.arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
             *(html.number(getattr(change, name)) for name in (
                 "overtaken_pkts", "queue_left_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
                 "dsacks_pkts", "lost_pkts")),
@@ -294,7 +302,9 @@ def _changes_table(view: Run) -> str:
         "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
         "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
     )  # fmt: skip
-    return ground + (table if len(rows) <= MOST_CHANGES else _folded(f"Each of the {len(rows)} route changes", table))
+    if len(rows) > MOST_CHANGES:
+        table = html.folded(f"Each of the {len(rows)} route changes", table)
+    return ground + table
 
 
 def _recovery_table(view: Run) -> str:
@@ -317,7 +327,7 @@ def _recovery_table(view: Run) -> str:
     caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
                "first of 3 bins in a row at 90 % of that; a dash: not within 5 s. Spike: largest one-way delay in the "
                "second after it, less the mean of the second before.")  # fmt: skip
-    return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
+    return html.folded(f"{len(rows)} rows", html.table(caption, header, rows))
 
 
 def _rules_table(view: Run, label: str) -> str:
@@ -342,7 +352,7 @@ def _versions(view: Run) -> str:
     if not rows:
         return ""
     shown = html.table("manifest.json", ["what", "value"], rows, left=frozenset((0, 1)))
-    return f"<details><summary>Versions and hashes</summary>{shown}</details>"
+    return html.folded("Versions and hashes", shown)
 
 
 def _again(view: Run, command: str | None) -> str:
@@ -354,10 +364,8 @@ def _again(view: Run, command: str | None) -> str:
     ]
     # The page contains the plan, because the page may be sent to somebody without the run directory.
     plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
-    return (
-        f"<pre>{html.text(chr(10).join(lines))}</pre>"
-        f"<details><summary>The plan ({layout.PLAN})</summary><pre>{html.text(plan)}</pre></details>"
-    )
+    shown = html.folded(f"The plan ({layout.PLAN})", f"<pre>{html.text(plan)}</pre>")
+    return f"<pre>{html.text(chr(10).join(lines))}</pre>{shown}"
 
 
 def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
@@ -399,10 +407,6 @@ def _is_of_study(run: Run) -> bool:
     )
 
 
-def _part(names: Sequence[str], part: str) -> list[str]:
-    return [name for name in names if FIGURES[name].part == part]
-
-
 def _not_drawn(not_drawn: dict[str, str]) -> str:
     if not not_drawn:
         return ""
@@ -438,7 +442,8 @@ def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
         "hide it. Goodput in order at the receiver, 50 ms bins, bursts above the path's capacity cut off; queue: "
         f"packets waiting on all links of the path in force.{of}</p>"
     )
-    return f'<div class="screen">{note}{chart}{interactive.library()}</div>'
+    script = html.own_script("chart.js")
+    return f'<div class="screen">{note}{chart}{script}</div>'
 
 
 def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:
@@ -453,28 +458,8 @@ def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:
 def _run_links(runs: Sequence[Run], folder: Path) -> str:
     items = []
     for run, label in zip(runs, labels(runs), strict=True):
-        page = run.path / layout.REPORT / PAGE
-        shown = html.text(f"{label}: {run.path.name}")
-        if page.exists():
-            relative = Path(_relative(page, folder)).as_posix()
-            shown = f'<a href="{html.text(relative)}">{shown}</a>'
-        items.append(f"<li>{shown}</li>")
+        items.append(f"<li>{html.link(html.text(f'{label}: {run.path.name}'), run.report, folder)}</li>")
     return f"<ul>{''.join(items)}</ul>"
-
-
-def _relative(path: Path, start: Path) -> str:
-    # Symbolic links are resolved first. After a symbolic link, ".." means the directory above the link's target, not
-    # the directory that contains the link.
-    return os.path.relpath(path.resolve(), start.resolve())
-
-
-def _arrow(before: Any, after: Any, scale: float) -> str:
-    def one(value: Any) -> str:
-        if value is None or pd.isna(value):
-            return "none"
-        return f"{value / scale:.2f}" if scale != 1 else f"{int(value)}"
-
-    return f"{one(before)} → {one(after)}"
 
 
 def _true(value: Any) -> bool:

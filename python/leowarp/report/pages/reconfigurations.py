@@ -4,8 +4,6 @@ instead of the section about route changes over satellites."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from leowarp import scalars
@@ -31,11 +29,7 @@ SUMMARY_ROWS: tuple[Row, ...] = (
 
 
 def reconfigurations_section(view: Run) -> str:
-    """Return the HTML. It has a table of numbers per flow over all reconfigurations, and a folded table that lists the
-    reconfigurations.
-
-    Returns: The HTML, or one sentence if the path was never reconfigured.
-    """
+    """Return the HTML of a table of numbers per flow over all reconfigurations, and a folded table that lists them."""
     changes = view.numbers.route_changes
     if len(changes) == 0:
         return "<p>The path was never reconfigured.</p>"
@@ -52,14 +46,11 @@ def _each(view: Run, changes: pd.DataFrame) -> str:
         # Both directions change at the same time and use the same satellite, so the first row is enough to name the new
         # path.
         after = here["path_after"].iloc[0]
-        steps = [
-            f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"
-            for row in here.itertuples(index=False)
-        ]
-        losses = [
-            f"{row.source} to {row.destination}: {_count(row.lost_pkts)}, {_count(row.retransmissions_pkts)}"
-            for row in here.itertuples(index=False)
-        ]
+        steps, losses = [], []
+        for row in here.itertuples(index=False):
+            way = f"{row.source} to {row.destination}"
+            steps.append(f"{way}: {html.arrow(row.delay_before_ns, row.delay_after_ns, 1e6)}")
+            losses.append(f"{way}: {_count(row.lost_pkts)}, {_count(row.retransmissions_pkts)}")
         satellite = after.split(" > ")[1] if isinstance(after, str) and after.count(" > ") == 2 else after
         rows.append([f"{int(t_ns) / 1e9:g}", satellite, "; ".join(steps), "; ".join(losses)])
     caption = (
@@ -68,12 +59,8 @@ def _each(view: Run, changes: pd.DataFrame) -> str:
     )
     header = ["at, s", "then by", "base delay, before → after", "lost, sent again"]
     shown = html.table(caption, header, rows, left=frozenset((0, 1, 2, 3)))
-    return f"<details><summary>Each of the {len(rows)} reconfigurations</summary>{shown}</details>"
+    return html.folded(f"Each of the {len(rows)} reconfigurations", shown)
 
 
-def _ms(value: Any) -> str:
-    return "none" if pd.isna(value) else f"{value / 1e6:.2f}"
-
-
-def _count(value: Any) -> str:
-    return "–" if pd.isna(value) else f"{int(value):,}"
+def _count(value: object) -> str:
+    return html.cell(html.number(value))

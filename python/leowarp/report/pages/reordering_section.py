@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from leowarp import scalars
@@ -48,11 +46,7 @@ RULES = (
 
 
 def reordering_section(view: Run, pictures: str) -> str:
-    """Return the HTML of the section: numbers per flow, the figures, and the effects of each route change.
-
-    pictures: The HTML of the section's figures.
-    Returns: The HTML, or one sentence if reordering was not measured.
-    """
+    """Return the HTML of the section: numbers per flow, the figures, and the effects of each route change."""
     flows = view.numbers.summary["flows"]
     measured = [flow for flow in flows if any(flow.get(name) is not None for name in scalars.names(REORDERING))]
     if not measured:
@@ -72,13 +66,12 @@ def reordering_section(view: Run, pictures: str) -> str:
     )
     whole = html.table(caption, ["", "unit", *heads], rows, left=frozenset((0, 1)))
     if len(heads) > MOST_LINES:
-        whole = f"<details><summary>Each of the {len(heads)} flows</summary>{whole}</details>"
+        whole = html.folded(f"Each of the {len(heads)} flows", whole)
     return whole + pictures + _changes(view)
 
 
 def _changes(view: Run) -> str:
-    """Return a table with a row for each route change that affected a flow. The last row of each flow has the effects
-    that no route change caused."""
+    """Return a table of the route changes that affected a flow. Its last row has what no route change caused."""
     causes = view.numbers.causes
     # An access link has a reconfiguration every 15 s, which gives many rows. If no packet was late, all rows would be
     # zero, so the table is left out.
@@ -92,7 +85,7 @@ def _changes(view: Run) -> str:
         row = around.loc[key] if key in around.index else None
         rows.append([
             f"{cause.t_ns / 1e9:g}" if named else "no change", view.flow_names[cause.flow], cause.late_pkts,
-            *(_scaled(None if row is None else row[name], scale) for name, scale in (
+            *(html.number(None if row is None else row[name], scale) for name, scale in (
                 ("extent_max_pkts", 1), ("late_time_max_ns", 1e6), ("reordered_ratio", 0.01),
                 ("mean_displacement_pkts", 1), ("entropy_nats", 1), ("buffer_mean_pkts", 1),
                 ("density_beyond_pkts", 1))),
@@ -107,9 +100,3 @@ def _changes(view: Run) -> str:
         f"of their own. {RULES}"
     )
     return html.table(caption, header, rows)
-
-
-def _scaled(value: Any, scale: float) -> object:
-    if value is None or pd.isna(value):
-        return None
-    return float(value) / scale if scale != 1 or not float(value).is_integer() else int(value)

@@ -16,15 +16,11 @@ in the row above, other words are needed."""
 
 
 def scalar_rows(
-    rows: Sequence[Row],
-    declared: Mapping[str, scalars.Scalar],
-    columns: Sequence[Mapping[str, Any]],
-    *,
+    rows: Sequence[Row], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]], *,
     unknown: bool = False,
-) -> list[list[object]]:
+) -> list[list[object]]:  # fmt: skip
     """Return the cells of each row. A row has a text, the unit, and one value in this unit for each column.
 
-    declared: `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
     columns: The summaries of runs or of flows.
     unknown: Whether rows are included in which all values are unknown.
     """
@@ -43,10 +39,7 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Return the names and words of the rows whose known values are all 0. Rows without a known value are left out.
-
-    declared, columns: The same as for `scalar_rows`.
-    """
+    """Return the names and words of the rows whose known values are all 0. Rows without a known value are left out."""
     flat = [scalars.flat(column) for column in columns]
     zero = {}
     for name in rows:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from leowarp import scalars
@@ -11,7 +12,7 @@ from leowarp.report import html
 from leowarp.report.labels import MOST_LINES, labels, worded
 from leowarp.report.pages.scalar_rows import all_zero, scalar_rows
 from leowarp.results.run import Run
-from leowarp.scalars.of_run import CURES
+from leowarp.scalars.of_run import FAIRNESS
 from leowarp.scalars.overview import Section, overview
 
 MOST_FIRST = 6
@@ -77,32 +78,14 @@ FLOW_ROWS = (
 )
 """The scalars of a flow that come first in the tables, in this order."""
 
-RUN_ROWS = (
-    "fairness.jain_index",
-    "route_changes",
-    "route_changes_shorter",
-    "route_changes_with_late_pkts",
-    "path_delay_min_ns",
-    "path_delay_mean_ns",
-    "path_delay_max_ns",
-    "no_path_s",
-    "drops_pkts",
-    *scalars.names(CURES),
-    "received_ce_pkts",
-    "late_outside_changes_pkts",
-    "virtual_s",
-    "cpu_s",
-    "wall_s",
-)
+# Jain's index comes first, because it belongs to the flows' scalars above.
+RUN_ROWS = ("fairness.jain_index", *(each.name for each in scalars.RUN if each.page and each not in FAIRNESS))
 """The scalars of the run that come after the flows' scalars."""
 
 
 def first_numbers(runs: Sequence[Run]) -> str:
-    """Return the six most important numbers. For one run, the numbers are side by side. For several runs, the numbers
-    are in a table. If a run has TCP flows, its numbers cover only these flows.
-
-    Returns: HTML. For several flows, the sum is shown if a sum makes sense (rates, packets). Otherwise, the median of
-        the flows is shown.
+    """Return the HTML of the six most important numbers. For several runs, the numbers are in a table. If a run has TCP
+    flows, its numbers cover only these flows: their sum if a sum makes sense (rates, packets), otherwise their median.
     """
     of_runs = [_first_of(run) for run in runs]
     # Labels of the first run come first, then labels that only other runs have.
@@ -120,7 +103,6 @@ def first_entries(run: Run) -> list[tuple[str, str]]:
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """Return a table row for one number. The row has the value of this number in each of several runs."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label
@@ -129,8 +111,7 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
 
 
 def _first_of(run: Run) -> dict[str, tuple[str, str]]:
-    """Return the numbers in order of importance. The result is a dict from a number's label to its text and the flows
-    that it covers."""
+    """Return a dict from a number's label to its text and the flows that it covers, in order of importance."""
     # If there are TCP flows, the first section is about them; pings beside TCP flows are only probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}
@@ -145,8 +126,7 @@ def _first_of(run: Run) -> dict[str, tuple[str, str]]:
 
 
 def _said(section: Section, label: str) -> tuple[str, str] | None:
-    """Return two texts. The first is a row's text for all flows of a section, and the second says which flows it
-    covers. For a single flow, the second text is ""."""
+    """Return a row's text for all flows of a section, and which flows it covers, or "" for a single flow."""
     if section.spread is None:
         text = dict(section.rows)[label][0]
         return None if text is None else (text, "")
@@ -157,8 +137,7 @@ def _said(section: Section, label: str) -> tuple[str, str] | None:
 
 
 def summary_tables(runs: Sequence[Run]) -> str:
-    """Return the HTML of tables with the scalars of each flow and of each run. For many flows, tables with sums and
-    quantiles over the flows come first."""
+    """Return the HTML of tables with the scalars of each flow and of each run. Many flows are summarised first."""
     heads, columns = [], []
     for run, label in zip(runs, labels(runs), strict=True):
         for flow in run.summary["flows"]:
@@ -171,7 +150,7 @@ def summary_tables(runs: Sequence[Run]) -> str:
         FLOW_ROWS, scalars.FLOW_SCALARS, heads, columns,
     )  # fmt: skip
     tables = _spread_tables(runs[0]) if len(runs) == 1 and len(heads) > MOST_LINES else ""
-    tables += f"<details><summary>All {len(heads)} flows</summary>{each}</details>" if len(heads) > MOST_LINES else each
+    tables += html.folded(f"All {len(heads)} flows", each) if len(heads) > MOST_LINES else each
     heads = list(labels(runs)) if len(runs) > 1 else [""]
     of_runs = _table("Each run", RUN_ROWS, scalars.RUN_SCALARS, heads, [run.summary for run in runs])
     return worded(runs, tables + of_runs)
@@ -193,17 +172,13 @@ def _table(
 
 
 def _spread_tables(run: Run) -> str:
-    """Return the HTML of tables for many flows: sums and quantiles, and the worst and the best flows."""
     tables = ""
     for section in overview(run.summary):
-        few = section.of(section.title, range(len(section.columns)))
+        few = section
         if section.spread is not None and len(section.columns) > MOST_LINES:
             title = f"{section.title}: {len(section.columns)} flows, each quantity by itself"
-            rows = [(name, *texts) for name, texts in section.spread.rows]
-            tables += html.table(title, ["", *section.spread.columns], rows)
-            # The worst flows come first, because a reader of a page with ninety flows looks for problems.
-            ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
-            few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
+            tables += html.section_table(replace(section.spread, title=title))
+            few = section.ends()
         if section.spread is not None:
-            tables += html.table(few.title, ["", *few.columns], [(name, *texts) for name, texts in few.rows])
+            tables += html.section_table(few)
     return tables
