@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from leowarp.routes import Routes
 from leowarp.routes.schema import table_schema
-from leowarp.scenario.schema import Plan
+from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Mobile, Plan
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
@@ -23,32 +22,6 @@ from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
-
-
-class LinkKeys(Protocol):
-    """The common keys of all plan sections about links with a queue."""
-
-    @property
-    def overhead_bytes(self) -> int: ...
-    @property
-    def queue_pkts(self) -> int | None: ...
-    @property
-    def queue_bytes(self) -> int | None: ...
-    @property
-    def queue_discipline(self) -> str: ...
-    @property
-    def ecn(self) -> bool: ...
-    @property
-    def queue_parameters(self) -> Mapping[str, int]: ...
-
-
-class SteadyLinkKeys(LinkKeys, Protocol):
-    """The keys of links with a constant rate and a constant loss ratio, equal in both directions."""
-
-    @property
-    def left_bps(self) -> int | None: ...
-    @property
-    def loss_ratio(self) -> float: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +62,7 @@ class LinkKind:
     queue_parameters: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
+    def shaped(plan: Plan, kind: str, section: Chain | Ground | Isl, on_down: str) -> LinkKind:
         """Return a link with a queue, from a section of the plan. The link's rate and loss are the same in both
         directions.
 
@@ -100,7 +73,7 @@ class LinkKind:
         return replace(link, rate_bps=section.left_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
 
     @staticmethod
-    def queued(plan: Plan, kind: str, section: LinkKeys, on_down: str) -> LinkKind:
+    def queued(plan: Plan, kind: str, section: Chain | Ground | Isl | Measured | Mobile, on_down: str) -> LinkKind:
         """Return a link with a queue from a section of the plan. Its rates and losses are set separately for each
         direction."""
         discipline, counts = plan.network.link_model, plan.network.queue_counts
