@@ -64,11 +64,7 @@ class LinkKind:
     @staticmethod
     def shaped(plan: Plan, kind: str, section: Chain | Ground | Isl, on_down: str) -> LinkKind:
         """Return a link with a queue, from a section of the plan. The link's rate and loss are the same in both
-        directions.
-
-        `kind` is isl or gsl. `on_down` is drain or drop. With drain, packets in the queue and in flight still arrive
-        after the link goes down.
-        """
+        directions."""
         link = LinkKind.queued(plan, kind, section, on_down)
         return replace(link, rate_bps=section.left_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
 
@@ -76,9 +72,7 @@ class LinkKind:
     def queued(plan: Plan, kind: str, section: Chain | Ground | Isl | Measured | Mobile, on_down: str) -> LinkKind:
         """Return a link with a queue from a section of the plan. Its rates and losses are set separately for each
         direction."""
-        discipline, counts = plan.network.link_model, plan.network.queue_counts
-        if discipline == "netem" and section.queue_bytes is not None:
-            raise ValueError("netem limits packets, not bytes: not a resolved plan")
+        discipline = plan.network.link_model
         return LinkKind(
             kind=kind,
             discipline=discipline,
@@ -87,7 +81,7 @@ class LinkKind:
             limit_pkts=section.queue_pkts,
             limit_bytes=section.queue_bytes,
             has_own_rate=False,
-            limit_counts_flying=discipline == "netem" and counts == "waiting",
+            limit_counts_flying=discipline == "netem" and plan.network.queue_counts == "waiting",
             full_packet_bytes=plan.network.mtu_bytes,
             queue=section.queue_discipline,
             ecn=section.ecn,
