@@ -125,20 +125,11 @@ class LinkKind:
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 
 
-@dataclass(frozen=True)
-class _Bulk:
-    """Many events of one kind, as columns of equal length. Millions of events as dicts would take too much memory."""
-
-    event: str
-    t_ns: pa.Array
-    columns: dict[str, pa.Array]
-
-
 class Events:
     """Collects the events of a timeline.
 
     There may be millions of events of some kinds (`delays`, `capacity`, `channel`). They are stored and sorted as
-    columns.
+    columns, because dicts would take too much memory.
 
     names: The names of all nodes. The methods identify a node by its index in this list.
     """
@@ -147,7 +138,7 @@ class Events:
         self._names = list(names)
         self._rows: list[tuple[int, int, dict[str, object]]] = []
         self._links: dict[tuple[int, int], list[tuple[dict[str, object], LinkKind]]] = {}
-        self._bulks: list[_Bulk] = []
+        self._bulks: list[tuple[str, dict[str, pa.Array]]] = []
 
     def node(self, node: int, kind: str) -> None:
         """Add a node, which exists from time 0. `kind` is satellite, ground, host or router."""
@@ -221,13 +212,11 @@ class Events:
         if both_ways:
             # The order of simultaneous events decides the bytes of the file. The events of a link's two directions are
             # therefore next to each other.
-            a, b, delay_ns = (
-                np.column_stack([a, b]).ravel(),
-                np.column_stack([b, a]).ravel(),
-                np.repeat(delay_ns, 2),
-            )
-        columns = {"a": self._named(a), "b": self._named(b), "delay_ns": pa.array(delay_ns)}
-        self._bulks.append(_Bulk("delay", pa.array(np.full(len(a), t_ns, dtype=np.int64)), columns))
+            a, b = np.column_stack([a, b]).ravel(), np.column_stack([b, a]).ravel()
+            delay_ns = np.repeat(delay_ns, 2)
+        times = pa.array(np.full(len(a), t_ns, dtype=np.int64))
+        columns = {"t_ns": times, "a": self._named(a), "b": self._named(b), "delay_ns": pa.array(delay_ns)}
+        self._bulks.append(("delay", columns))
 
     def capacity(self, a: int, b: int, t_ns: NDArray[np.int64], rate_bps: NDArray[np.int64]) -> None:
         """Set the capacity of direction a>b as a table. The rate is `rate_bps[i]` from `t_ns[i]` on.
@@ -323,13 +312,12 @@ class Events:
         # stay in the order of addition, because lexsort is stable.
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
-        for bulk in self._bulks:
-            count = len(bulk.t_ns)
-            event = pa.array([bulk.event]).take(pa.array(np.zeros(count, dtype=np.int32)))
-            given = {"t_ns": bulk.t_ns, "event": event, **bulk.columns}
-            columns = [given.get(field.name, pa.nulls(count, field.type)) for field in schema]
-            parts.append(pa.Table.from_arrays(columns, schema=schema))
-            ranks.append(np.full(count, _RANKS[bulk.event]))
+        for event, given in self._bulks:
+            count = len(given["t_ns"])
+            columns = {**given, "event": pa.array([event]).take(pa.array(np.zeros(count, dtype=np.int32)))}
+            arrays = [columns.get(field.name, pa.nulls(count, field.type)) for field in schema]
+            parts.append(pa.Table.from_arrays(arrays, schema=schema))
+            ranks.append(np.full(count, _RANKS[event]))
         table = pa.concat_tables(parts).combine_chunks()
         # lexsort takes the primary key last.
         order = np.lexsort([np.concatenate(ranks), table["t_ns"].to_numpy()])
@@ -347,7 +335,7 @@ class Events:
             if len(column) != len(t_ns):
                 raise ValueError(f"{event}: {len(column)} values of {name} at {len(t_ns)} instants")
         ends = {"a": self._named(np.full(len(t_ns), a)), "b": self._named(np.full(len(t_ns), b))}
-        self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
+        self._bulks.append((event, {"t_ns": pa.array(t_ns, pa.int64()), **ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
         """Add a `link` event, up or down. The row can be looked up by its link, so that `make_room_for_flying` can
