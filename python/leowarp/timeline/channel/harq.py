@@ -138,20 +138,12 @@ class Harq:
         return max(1, round(self.data_bits * 1_000_000_000 / self.rate_bps))
 
     @property
-    def packet_bytes(self) -> int:
-        """The length in bytes of the largest IP packet that fits into a codeword."""
-        return self.data_bits // 8
-
-    @property
     def longest_ns(self) -> int:
         """The time by which a power series must extend beyond the start of the last codeword."""
-        return self.retransmissions * self.retransmission_delay_ns + self._longest_transmission_ns
-
-    @property
-    def _longest_transmission_ns(self) -> int:
         # The first transmission takes one period and has at least data_bits bits. No transmission has more than
-        # codeword_bits bits, so no transmission takes longer than the returned time.
-        return self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
+        # codeword_bits bits, so no transmission takes longer than this.
+        transmission_ns = self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
+        return self.retransmissions * self.retransmission_delay_ns + transmission_ns
 
     @property
     def needed_ratio(self) -> float:
@@ -243,7 +235,7 @@ def outcomes(
     starts = np.asarray(starts_ns, dtype=np.int64)
     if len(starts) and (starts[0] < 0 or starts[-1] + parameters.longest_ns > power.duration_ns):
         raise ValueError(f"codewords from {starts[0]} to {starts[-1]} ns in a power series of {power.duration_ns} ns")
-    known = _levels_of(power, parameters) if levels is None else levels
+    known = levels_of_series(power, *_knowledge(parameters)) if levels is None else levels
     run = _incremental if parameters.kind == "incremental" else _chase
     first_bits = parameters.first_transmission_bits(snr_db, known)
     parts = []
@@ -260,15 +252,11 @@ def outcomes(
 def levels_known(channel: LandMobile, parameters: Harq) -> Levels:
     """Return the power levels that a receiver expects if it knows the model of its channel, but not the random
     numbers."""
-    return levels_of_model(
-        channel, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
-    )
+    return levels_of_model(channel, *_knowledge(parameters))
 
 
-def _levels_of(power: PowerSeries, parameters: Harq) -> Levels:
-    return levels_of_series(
-        power, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
-    )
+def _knowledge(parameters: Harq) -> tuple[float, float, int]:
+    return parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
 
 
 class _Looks:
