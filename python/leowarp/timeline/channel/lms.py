@@ -113,28 +113,20 @@ class LandMobile:
         """The wavelength in m: speed of light / carrier frequency."""
         return SPEED_OF_LIGHT_M_PER_S / self.carrier_hz
 
-    @property
-    def doppler_hz(self) -> float:
-        """The largest Doppler shift of the diffuse signal, in Hz: speed / wavelength. The spectrum of the diffuse
-        signal is twice as wide as this shift."""
-        return self.speed_m_per_s / self.wavelength_m
-
     def model(self) -> Model:
         """Return the parameters. Lengths that the user did not set are taken from the environment's parameter set.
-
-        The lengths that the user sets override the lengths of the parameter set.
 
         Raises ScenarioError if the environment does not exist, or if its parameter set lacks a length that the user did
         not set.
         """
-        surroundings = environment(self.environment, self.elevation_deg, self.environments_path)
-        if self.correlation_m is not None:
-            surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
-        if self.transition_m is not None:
-            surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
-        # The lengths are scaled so that their weighted mean over all states is exactly `frame_m`.
-        if self.frame_m is not None:
-            surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
+        table = environment(self.environment, self.elevation_deg, self.environments_path)
+        surroundings = dataclasses.replace(
+            table,
+            correlation_m=table.correlation_m if self.correlation_m is None else self.correlation_m,
+            transition_m=table.transition_m if self.transition_m is None else self.transition_m,
+            # The lengths are scaled so that their weighted mean over all states is exactly `frame_m`.
+            state_lengths_m=table.state_lengths_m if self.frame_m is None else (self.frame_m,) * len(table.states),
+        )
         lacking = [
             key
             for value, key in (
