@@ -29,6 +29,13 @@ _NOT_A_NUMBER = re.compile(r"(?<=:)(\s*)(-?(?:nan|inf))\b", re.IGNORECASE)
 Pairs = Callable[[list[tuple[str, Any]]], Any]
 
 
+def part_of(value: Any, *keys: str) -> Any:
+    """Return the value at a path of keys in nested objects, or None if a key is missing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
 @dataclass(frozen=True)
 class Document:
     """One JSON value of a file.

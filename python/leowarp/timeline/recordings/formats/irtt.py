@@ -13,7 +13,6 @@ counts neither as lost nor as answered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy as np
 from leowarp.base.errors import ScenarioError
 from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
-from leowarp.timeline.recordings.formats.documents import document_of
+from leowarp.timeline.recordings.formats.documents import document_of, part_of
 from leowarp.timeline.recordings.formats.irtt_trips import Trip, clock_of, clocks_note, format_notes, stats_notes
 from leowarp.timeline.recordings.formats.lines import text_of
 from leowarp.timeline.recordings.measurement import Measurement, Series
@@ -55,11 +54,10 @@ def read_irtt(path: Path) -> Measurement:
     zero_ns = kept[0].sent_ns
     t_ns = np.array([trip.sent_ns - zero_ns for trip in kept], dtype=np.int64)
     lost = [trip.lost for trip in kept]
-    notes += (
-        [f"{len(trips) - len(kept)} round trips with the sending time of another"] if len(kept) < len(trips) else []
-    )
-    late = sum(trip.late for trip in kept)
-    notes += [f"{late} replies came after a later one's"] if late else []
+    if len(kept) < len(trips):
+        notes.append(f"{len(trips) - len(kept)} round trips with the sending time of another")
+    if late := sum(trip.late for trip in kept):
+        notes.append(f"{late} replies came after a later one's")
     if kept[0].clock == "number":
         notes.append("no round trip has a time stamp: they are taken to be as far apart as irtt was told to send them")
     notes += [*stats_notes(document, trips), *format_notes(document, trips)]
@@ -144,17 +142,6 @@ def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Ser
 
 
 def _probe_bytes(document: dict[str, Any]) -> int | None:
-    values = list(_found(document, ("config", "params", "length"), ("config", "ip_version")))
-    if len(values) < 2 or isinstance(values[0], bool) or not isinstance(values[0], int) or not 0 < values[0] < 65536:
-        return None
-    headers = _UDP_BYTES.get(str(values[1]))
-    return None if headers is None else values[0] + headers
-
-
-def _found(document: dict[str, Any], *paths: tuple[str, ...]) -> Iterator[Any]:
-    for path in paths:
-        value: Any = document
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        if value is not None:
-            yield value
+    length, headers = part_of(document, "config", "params", "length"), part_of(document, "config", "ip_version")
+    headers = _UDP_BYTES.get(str(headers))
+    return length + headers if headers is not None and type(length) is int and 0 < length < 65536 else None
