@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.lines import RECORD_HINT, end_notes, numbered, text_of, without_line
-from leowarp.timeline.recordings.formats.numbered_probes import NumberedProbe, measurement_of_probes
-from leowarp.timeline.recordings.measurement import Measurement, Series
+from leowarp.timeline.recordings.formats.numbered_probes import sent_in_order
+from leowarp.timeline.recordings.measurement import Delays, Measurement, Series, Times
 
 _UNIT_NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 TIMES = tuple(f"t_{unit}" for unit in _UNIT_NS)
@@ -197,15 +197,8 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
     zeros = sum(row.delay_ns == 0 for row in rows)
     if zeros:
         notes = (*notes, f"{zeros} delays are 0, and are read as such: if that means lost, write -1 or nan instead")
-    if SEQUENCE in columns:
-        numbers = _counted_on(path, rows)
-        probes = [NumberedProbe(row.line, n, row.t_ns, row.delay_ns) for row, n in zip(rows, numbers, strict=True)]
-        measurement = measurement_of_probes(str(path), "columns", probes, notes)
-    else:
-        measurement = _without_numbers(path, rows, notes)
-    if not one_way:
-        return measurement
-    return replace(measurement, round_trip=None, down=measurement.round_trip)
+    measurement = (_with_numbers if SEQUENCE in columns else _without_numbers)(path, rows, notes)
+    return replace(measurement, round_trip=None, down=measurement.round_trip) if one_way else measurement
 
 
 class _Row:
@@ -251,6 +244,34 @@ class _Row:
         )
 
 
+def _with_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
+    first: dict[int, _Row] = {}
+    for number, row in zip(_counted_on(path, rows), rows, strict=True):
+        # The first reply gives the round trip of the path. Every later reply with the same sequence number is a copy,
+        # which some link made.
+        first.setdefault(number, row)
+    duplicates = len(rows) - len(first)
+    if duplicates:
+        notes = (*notes, f"{duplicates} duplicates were left out")
+    numbers = sorted(first)
+    sent = sent_in_order(str(path), np.array(numbers, dtype=np.int64), *_arrays([first[number] for number in numbers]))
+    return Measurement(
+        source=str(path),
+        format="columns",
+        round_trip=sent.series,
+        wall_ns=sent.zero_ns if sent.zero_ns >= _CLOCK_NS else None,
+        duplicates=duplicates,
+        clock_steps=sent.clock_steps,
+        steady_ns=sent.steady_ns,
+        notes=notes,
+    )
+
+
+def _arrays(rows: list[_Row]) -> tuple[Times, Delays]:
+    delays = [np.nan if row.delay_ns is None else row.delay_ns for row in rows]
+    return np.array([row.t_ns for row in rows], dtype=np.int64), np.array(delays, dtype=np.float64)
+
+
 def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
     """Return the sequence numbers as numbers that never restart. If the numbers have 16 bits and restart after 65535,
     the returned numbers continue with 65536.
@@ -259,7 +280,7 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
     second measurement.
     """
     numbers = np.array([row.sequence for row in rows], dtype=np.int64)
-    t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
+    t_ns, _ = _arrays(rows)
     short = int(numbers.max()) < _NUMBERS_OF_16_BITS
     for place in (1 + np.flatnonzero(np.diff(numbers) < 0)).tolist():
         ends, begins = slice(max(place - _NEIGHBOURS, 0), place), slice(place, place + _NEIGHBOURS)
@@ -277,7 +298,7 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
             f"{rows[place - 1].line}: a second run begins, whose probes are others",
             f"read them apart: head -n {line - 1} {path} > first.txt; tail -n +{line} {path} > second.txt",
         )
-    return [int(number) for number in numbers]
+    return numbers.tolist()
 
 
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
@@ -286,7 +307,7 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
     Raises ScenarioError if times decrease. If rows have no sequence numbers, an adjusted clock cannot be distinguished
     from unordered rows.
     """
-    t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
+    t_ns, delay_ns = _arrays(rows)
     if (np.diff(t_ns) < 0).any():
         place = int(np.flatnonzero(np.diff(t_ns) < 0)[0]) + 1
         raise ScenarioError(
@@ -297,7 +318,6 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
     # A series has one delay per instant, so only the first of several rows with the same time is used.
     kept = np.concatenate([[True], np.diff(t_ns) > 0])
     duplicates = int((~kept).sum())
-    delay_ns = np.array([np.nan if row.delay_ns is None else row.delay_ns for row in rows], dtype=np.float64)
     if duplicates:
         notes = (*notes, f"{duplicates} rows with the time of the row before were left out")
     zero_ns = int(t_ns[0])
