@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from leowarp.timeline.recordings.formats.lines import end_notes, text_of, whole_numbers
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.lines import end_notes, numbered, text_of
 from leowarp.timeline.recordings.measurement import PING_BYTES, Measurement, Series
 
 INTERVAL_NS = 10_000_000
@@ -26,7 +27,17 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
 
     Raises ScenarioError with file and line if the file is malformed.
     """
-    delay_ms, lines = whole_numbers(path, "a delay in ms", _HINT, _LONGEST_MS)
+    text = text_of(path)
+    lines = numbered(text)
+    if not lines:
+        raise ScenarioError(f"{path} is empty", _HINT)
+    for line, cell in lines:
+        # isascii is needed in addition to isdigit, because isdigit accepts superscripts and the digits of all scripts.
+        if not (cell.isascii() and cell.isdigit()) or len(cell) > 18 or int(cell) > _LONGEST_MS:
+            raise ScenarioError(
+                f"{path}:{line}: {cell[:40]!r} is not a delay in ms (a whole number up to {_LONGEST_MS})", _HINT
+            )
+    delay_ms = np.array([int(cell) for _, cell in lines], dtype=np.int64)
     step_ns = INTERVAL_NS if interval_ns is None else interval_ns
     series = Series.of(np.arange(len(delay_ms), dtype=np.int64) * step_ns, delay_ms * 1e6)
     return Measurement(
@@ -37,5 +48,5 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
         probe_bytes=PING_BYTES,
         probes=False,
         end_ns=len(delay_ms) * step_ns,
-        notes=end_notes(text_of(path), lines[-1][0]),
+        notes=end_notes(text, lines[-1][0]),
     )
