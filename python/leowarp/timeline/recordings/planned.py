@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import replace
-from typing import overload
 
 import numpy as np
 
@@ -65,8 +64,7 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
                 f"measured.rate{name} has no effect: {where} says what this way could carry", f"take rate{name} out"
             )
         capacities[place] = _constant(rate_bps)
-    measured = measured.with_capacity(*capacities)
-    return measured
+    return measured.with_capacity(*capacities)
 
 
 def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
@@ -120,13 +118,15 @@ def _files_of_capacity(
         if file is None:
             continue
         round_ns = until_ns if keys.repeat else None
-        one, other, its_wall_ns = read_capacity(
+        *ways, its_wall_ns = read_capacity(
             file.path, keys.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
         )
         # If files are repeated, their wall-clock times disagree after the first round, so all files start at the
         # beginning of the run.
         if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
-            one, other = _later(one, its_wall_ns - wall_ns), _later(other, its_wall_ns - wall_ns)
+            by_ns = its_wall_ns - wall_ns
+            ways = [way and replace(way, t_ns=way.t_ns + by_ns, end_ns=way.end_ns + by_ns) for way in ways]
+        one, other = ways
         if place == 1 or keys.capacity_up is not None:
             if other is not None:
                 raise ScenarioError(f"{file.path}: it has rate_up_mbps, and measured.capacity_up names a file too",
@@ -137,18 +137,7 @@ def _files_of_capacity(
     return both_ways[0], both_ways[1]
 
 
-@overload
-def _later(capacity: Capacity, by_ns: int) -> Capacity: ...
-@overload
-def _later(capacity: None, by_ns: int) -> None: ...
-def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
-    if capacity is None:
-        return None
-    return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)
-
-
 def _constant(rate_bps: int) -> Capacity:
-    """Return a capacity with the same rate at all times."""
     return Capacity(t_ns=np.zeros(1, dtype=np.int64), rate_bps=np.array([rate_bps], dtype=np.int64), end_ns=0)
 
 
