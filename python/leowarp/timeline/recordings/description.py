@@ -11,7 +11,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.skips import Skip
 from leowarp.timeline.recordings.capacity_description import CapacityDescription, described_capacity, quantiles
 from leowarp.timeline.recordings.losses import HANDOVER_NS, Loss, loss_of
-from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series
+from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series, stretches_of
 from leowarp.timeline.recordings.period.finding import Finding, find, set_forward, undone
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
@@ -178,27 +178,19 @@ def describe(
     )
 
 
-def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
-    """Return the gaps of the recording. A gap is a pause of more than `after_ns` between two probes, or a series of
-    rows that a table marks as a gap."""
-    if not probes:
+def gaps_of(series: Series, *, probes: bool) -> tuple[Gap, ...]:
+    """Return the gaps of the recording. A gap is a pause of more than `GAP_INTERVALS` between two probes, or a series
+    of rows that a table marks as a gap."""
+    if probes:
+        begins = np.flatnonzero(np.diff(series.t_ns) > GAP_INTERVALS * (series.interval_ns or 0))
+        ends = begins + 1
+    else:
+        begins, ends = stretches_of(series.cut)
         # If a table ends without a connection, the last gap ends where the last row begins. The length of the last row
         # is unknown.
-        ends = np.append(series.t_ns[1:], series.t_ns[-1:])
-        begins = np.flatnonzero(series.cut & ~np.concatenate([[False], series.cut[:-1]]))
-        gaps = []
-        for begin in begins:
-            open_again = np.flatnonzero(~series.cut[begin:])
-            end_ns = series.t_ns[begin + open_again[0]] if len(open_again) else ends[-1]
-            gaps.append(Gap(int(series.t_ns[begin]), int(end_ns - series.t_ns[begin])))
-        return tuple(gaps)
-    interval_ns = series.interval_ns
-    if interval_ns is None:
-        return ()
-    apart_ns = np.diff(series.t_ns)
-    limit_ns = GAP_INTERVALS * interval_ns if after_ns is None else after_ns
-    places = np.flatnonzero(apart_ns > limit_ns)
-    return tuple(Gap(int(series.t_ns[place]), int(apart_ns[place])) for place in places)
+        ends = np.minimum(ends, len(series) - 1)
+    begins_ns, lengths_ns = series.t_ns[begins], series.t_ns[ends] - series.t_ns[begins]
+    return tuple(Gap(*gap) for gap in zip(begins_ns.tolist(), lengths_ns.tolist(), strict=True))
 
 
 def _as_met(rows: Series, end_ns: int | None) -> Series:
