@@ -50,7 +50,6 @@ class _Way:
     """The delays of one direction over time. The rows of this direction are computed from these delays. A delay is nan
     where it is unknown."""
 
-    name: str
     source: str
     t_ns: Times
     delay_ns: Delays
@@ -108,7 +107,7 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
         blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
         lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
         series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
-        ways.append(_way(name, measurement, series))
+        ways.append(_way(measurement, series))
     return ways[0], ways[1]
 
 
@@ -140,10 +139,10 @@ def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Del
         )
     delay_ns = np.full(len(trips), np.nan)
     delay_ns[np.searchsorted(trips.t_ns, series.t_ns)] = series.delay_ns
-    # irtt's probes enter the downlink when they leave the uplink.
-    enters_ns = (
-        trips.t_ns if name == "up" else trips.t_ns + _measured_one_way(measurement, trips, "up").astype(np.int64)
-    )
+    enters_ns = trips.t_ns
+    if name == "down":
+        # irtt's probes enter the downlink when they leave the uplink.
+        enters_ns = enters_ns + _measured_one_way(measurement, trips, "up").astype(np.int64)
     return _filled(f"{measurement.source}: the way {name}", enters_ns, delay_ns)
 
 
@@ -151,10 +150,10 @@ def _one_way(name: str, measurement: Measurement, series: Series, keys: Measured
     # In a one-way measurement, a lost probe was lost in the measured direction.
     lost = series.lost if keys.lost_probes != "none" else np.zeros_like(series.lost)
     delay_ns = _filled(f"{measurement.source}: the way {name}", series.t_ns, series.delay_ns)
-    return _way(name, measurement, replace(series, lost=lost, delay_ns=delay_ns))
+    return _way(measurement, replace(series, lost=lost, delay_ns=delay_ns))
 
 
-def _way(name: str, measurement: Measurement, series: Series) -> _Way:
+def _way(measurement: Measurement, series: Series) -> _Way:
     ratio = np.zeros(len(series)) if series.loss_ratio is None else np.nan_to_num(series.loss_ratio)
     ratio = np.where(series.lost | series.cut, 1.0, ratio)
     if measurement.end_ns is not None:
@@ -164,7 +163,6 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
         # repetition would begin at the same time as this sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
-        name=name,
         source=measurement.source,
         t_ns=series.t_ns,
         delay_ns=series.delay_ns,
