@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +107,7 @@ def _notes(measurement: Measurement) -> Iterator[str]:
         way = "down, and up" if measurement.transfer_back is not None else measurement.transfer.way
         yield f"each row is an interval of a transfer, {way}; its round trip was measured at its end"
         yield "retransmissions and congestion windows have no column here"
-    if measurement.lost_down is not None and (measurement.lost_down.any() or _any(measurement.lost_up)):
+    if any(lost is not None and lost.any() for lost in (measurement.lost_down, measurement.lost_up)):
         yield "which way probes were lost has no column here"
     if measurement.clock_steps:
         yield f"the sender's clock was set {len(measurement.clock_steps)} times, and times are as it showed them"
@@ -117,16 +118,10 @@ def _notes(measurement: Measurement) -> Iterator[str]:
         yield f"{len(gaps)} gaps, the longest {longest_s:g} s: in a table the row before one holds through it"
 
 
-def _any(flags: NDArray[np.bool_] | None) -> bool:
-    return flags is not None and bool(flags.any())
-
-
 def _decimal(value: int, places: int) -> str:
     """Return `value` divided by 10^`places` as decimal text, without trailing zeros."""
-    whole, part = divmod(abs(value), 10**places)
-    digits = f"{part:0{places}d}".rstrip("0")
-    # The digits are computed from integers, so that reading the file gives the same value in ns.
-    return ("-" if value < 0 else "") + (f"{whole}.{digits}" if digits else f"{whole}")
+    # Decimal is exact, so that reading the file gives the same value in ns.
+    return f"{Decimal(value).scaleb(-places).normalize():f}"
 
 
 def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
