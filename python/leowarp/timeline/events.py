@@ -327,10 +327,6 @@ class Events:
         return pa.array(self._names).take(pa.array(nodes))
 
     def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
-        """Add rows of a table for one direction, as columns.
-
-        Raises ValueError if a column and the instants differ in length.
-        """
         for name, column in values.items():
             if len(column) != len(t_ns):
                 raise ValueError(f"{event}: {len(column)} values of {name} at {len(t_ns)} instants")

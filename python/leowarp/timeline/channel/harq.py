@@ -276,7 +276,6 @@ class _Looks:
         self._symbol_bits = BITS_PER_SYMBOL[harq.modulation]
 
     def information(self) -> _Mean:
-        """Return the mutual information of one bit as a function of time."""
         return _Mean(mutual_information(self.harq.modulation, self._ratio) / self._symbol_bits)
 
     def energy(self) -> _Mean:
@@ -307,7 +306,6 @@ class _Mean:
         return (self._until(begin + length) - self._until(begin)) / length
 
     def _until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the integral of the values from the first sample to each position in `place`."""
         k = np.minimum(place.astype(np.intp), len(self._values) - 2)
         f = place - k
         here = self._values[k]
@@ -315,10 +313,7 @@ class _Mean:
 
 
 def _incremental(looks: _Looks, levels: Levels) -> _Columns:
-    """Return the outcomes if each transmission sends new bits, and the information adds up (type II).
-
-    Returns: arrays of shape (n,)
-    """
+    """Return the outcomes if each transmission sends new bits, and the information adds up (type II)."""
     harq, information, energy = looks.harq, looks.information(), looks.energy()
     got = np.zeros(looks.count)
     sent = np.zeros(looks.count)
@@ -369,7 +364,6 @@ def _asked(
 
 
 def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Es/N0 that the receiver expects for the next transmission."""
     seen_db = power_db(seen)
     match looks.harq.rule:
         case "predicted":
@@ -381,10 +375,7 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
 
 def _chase(looks: _Looks, levels: Levels) -> _Columns:
     """Return the outcomes for codewords whose transmissions all repeat the bits of the first one. The energies of all
-    transmissions are added before decoding (maximum ratio combining).
-
-    Returns: The same three arrays as `_incremental`.
-    """
+    transmissions are added before decoding (maximum ratio combining)."""
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]
     # Every transmission repeats the same bits. The code rate therefore stays the same, and so does the threshold.

@@ -58,7 +58,6 @@ def quadrature(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
 
 
 def _one(modulation: str, snr: float) -> float:
-    """Return the bits per symbol at one ratio."""
     match modulation:
         case "bpsk":
             return _real(np.array([-1.0, 1.0]), snr)
@@ -103,7 +102,6 @@ def _log_sum(exponent: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
 
 @cache
 def _table(modulation: str) -> NDArray[np.float64]:
-    """Return `quadrature` at `_LEVELS_DB`. The result is computed once per modulation in each process."""
     return quadrature(modulation, power_ratio(_LEVELS_DB))
 
 

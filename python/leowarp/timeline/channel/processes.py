@@ -91,7 +91,6 @@ class Blend:
         return (self._integrated(x_m + half) - self._integrated(x_m - half)) / self.width_m
 
     def _integrated(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the integral of the values before smoothing, from the first knot to each position."""
         beyond = np.maximum(x_m - self._knots[-1], 0.0)
         return np.interp(x_m, self._knots, self._integral) + beyond * self._slope_at_end
 
@@ -177,6 +176,5 @@ class Multipath:
         return oaconvolve(noise, self._taps, mode="valid")
 
     def _white(self, n: int) -> NDArray[np.complex128]:
-        """Return n complex Gaussian samples of mean power 1. Half of the power is in the real part, and half in the
-        imaginary part."""
+        """Return n complex Gaussian samples of mean power 1."""
         return self._rng.normal(0.0, math.sqrt(0.5), 2 * n).view(np.complex128)

@@ -85,7 +85,6 @@ def channel_rows(
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
-    """Return the downlink and the uplink. The keys of ``[measured]`` determine the losses of both directions."""
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
@@ -123,7 +122,7 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
 
 
 def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
-    """Return the one-way delays that probes of round trips measured, in ns. A negative delay is an error."""
+    # A negative delay is an error, because the two clocks disagree.
     series = measurement.down if name == "down" else measurement.up
     if series is None:
         raise ScenarioError(
@@ -343,5 +342,4 @@ def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
 
 
 def _or_none(flags: Flags | None, like: Series) -> Flags:
-    """Return the flags in `flags`, or all False if `flags` is None."""
     return np.zeros(len(like), dtype=bool) if flags is None else flags

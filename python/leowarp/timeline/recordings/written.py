@@ -37,8 +37,7 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
 
 
 def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Return the times of the rows, and the columns of delays and rates as texts. Round trips are preferred to one-way
-    delays, because one-way delays are differences of two clocks."""
+    # Round trips are preferred to one-way delays, because one-way delays are differences of two clocks.
     series = measurement.round_trip if measurement.round_trip is not None else measurement.down
     columns: dict[str, list[str]] = {}
     if series is not None and len(series):
@@ -67,7 +66,6 @@ def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Return the times and cells of a transfer, with one row per interval."""
     transfer = measurement.transfer
     assert transfer is not None
     columns = {}

@@ -216,7 +216,6 @@ class _Row:
                 self.delay_ns = self._whole_ns(name, cell, _LONGEST_NS)
 
     def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
-        """Return a time or a delay in ns. A cell that is not a number or out of range is an error."""
         try:
             # Decimal is used because a float cannot represent 1734546419.040123 s exactly: floats of this size are 238
             # ns apart, so the error is up to 119 ns.
@@ -302,11 +301,7 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
 
 
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
-    """Return the probes in the order of the rows. Lost probes cannot be detected.
-
-    Raises ScenarioError if times decrease. If rows have no sequence numbers, an adjusted clock cannot be distinguished
-    from unordered rows.
-    """
+    # Without numbers, lost probes cannot be detected, nor can an adjusted clock be distinguished from unordered rows.
     t_ns, delay_ns = _arrays(rows)
     if (np.diff(t_ns) < 0).any():
         place = int(np.flatnonzero(np.diff(t_ns) < 0)[0]) + 1
@@ -332,8 +327,6 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of a row. The separator is a comma or semicolon, with or without blanks around it, or blanks or
-    tabs."""
     return [cell.strip() for cell in _APART.split(line.strip())]
 
 
@@ -345,8 +338,7 @@ def _usual_width(rows: list[list[str]]) -> int:
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
-    """Return whether the values look like sequence numbers. Sequence numbers are whole, and rise by one, or by more if
-    probes are missing."""
+    # Sequence numbers are whole, and rise by one, or by more if probes are missing.
     # If every second probe is missing, at least half of the remaining steps are still 1. A column of times in whole ms
     # rarely has that many steps of 1.
     steps = np.diff(values)
@@ -355,8 +347,8 @@ def _counts_on(values: NDArray[np.float64]) -> bool:
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """Return the unit of a column of times. For wall-clock times, the size of the first value shows the unit. The unit
-    of other times follows from the step between rows, because probes are 0.5 ms to 60 s apart."""
+    # For wall-clock times, the size of the first value shows the unit. The unit of other times follows from the step
+    # between rows, because probes are 0.5 ms to 60 s apart.
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit
@@ -365,13 +357,11 @@ def _time_unit(values: NDArray[np.float64]) -> str:
 
 
 def _delay_unit(median: float) -> str:
-    """Return the unit of a column of delays. The unit is found from the median delay, because round trips of networks
-    take 0.5 ms to 5 s."""
+    # Round trips of networks take 0.5 ms to 5 s.
     return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
 
 
 def _instant(t_ns: int) -> str:
-    """Return a time as text for messages. A wall-clock time is shown as date and time, any other time in seconds."""
     if t_ns < _CLOCK_NS:
         return f"{t_ns / 1e9:.6f} s"
     since = datetime.datetime.fromtimestamp(t_ns // 1_000_000_000, datetime.UTC)

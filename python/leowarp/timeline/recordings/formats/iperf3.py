@@ -152,11 +152,6 @@ def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
-    """Return the intervals that can be read and that ``--omit`` did not exclude.
-
-    Raises ScenarioError if no interval can be read. The message describes the fault of the first interval that cannot
-    be read.
-    """
     found: list[Interval] = []
     failed: ScenarioError | None = None
     before = None
@@ -228,8 +223,6 @@ def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
 
 
 def _notes(document: dict[str, Any], test: dict[str, Any], intervals: list[Interval]) -> list[str]:
-    """Return a sentence for each sign that intervals are missing or damaged. Signs are a varying number of streams,
-    gaps, an early end, or a wrong sum of bytes."""
     notes = []
     counts = {one.streams for one in intervals}
     if len(counts) > 1:

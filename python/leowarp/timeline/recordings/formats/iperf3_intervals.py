@@ -112,8 +112,6 @@ def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
 
 
 def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, float]:
-    """Combine the values of all streams of one direction. Rates, retransmissions and windows are added, and round trips
-    are averaged."""
     for place, stream in streams:
         _number(f"{where}.streams[{place}]", stream, "bits_per_second", VALUES["bits_per_second"])
         _check_rate(f"{where}.streams[{place}]", stream)
@@ -140,7 +138,6 @@ def _sum_of(
 
 
 def _check_rate(where: str, stream: dict[str, Any]) -> None:
-    """Check that bytes, time and rate of a stream agree."""
     values: list[Any] = [stream.get(name) for name in ("start", "end", "bytes", "bits_per_second")]
     if not {*map(type, values)} <= {int, float}:
         return
@@ -152,7 +149,6 @@ def _check_rate(where: str, stream: dict[str, Any]) -> None:
 def _check_sum(
     where: str, values: dict[str, float], streams: list[tuple[int, dict[str, Any]]], whole: dict[str, Any] | None
 ) -> None:
-    """Check that iperf3's sums equal the sums of its streams."""
     if whole is None:
         return
     # The sums are compared by bytes if possible, because each stream measures its rate with its own clock.

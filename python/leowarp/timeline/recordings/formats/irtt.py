@@ -78,10 +78,6 @@ def read_irtt(path: Path) -> Measurement:
 
 
 def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, skips: Skips) -> list[Trip]:
-    """Return the readable round trips without duplicates. All times are on one clock.
-
-    Raises ScenarioError if no round trip is readable. The message names the error in the first round trip.
-    """
     read: list[Trip] = []
     failed: ScenarioError | None = None
     seen: dict[int, list[Any]] = {}

@@ -57,10 +57,7 @@ def _opportunities_ms(path: Path, skips: Skips) -> NDArray[np.int64]:
 
 
 def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDArray[np.int64], list[int]]:
-    """Return the times, and the line number of each. Invalid lines are skipped and counted.
-
-    Raises ScenarioError if more than a tenth of the lines is invalid.
-    """
+    # Invalid lines are skipped and counted, up to a tenth of the lines.
     times, places = [], []
     wrong: list[tuple[int, str]] = []
     for line, text in lines:

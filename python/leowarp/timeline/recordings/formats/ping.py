@@ -139,7 +139,6 @@ def _cut_line(text: str, runs: list[Run]) -> int | None:
 
 
 def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
-    """Count the lines that are replies but cannot be read."""
     for _, line in run.damaged:
         skips.add(*(_CUT if line.line == cut else _NO_WHOLE), f"line {line.line}, {line.text[:60]!r}")
     for _, reply in run.without_time:
@@ -159,10 +158,8 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
-    """If the numbers restart without a new header line, return the parts of the run. Otherwise, return the run itself.
-
-    Raises ScenarioError if the numbers restart and there are no time stamps.
-    """
+    """If the numbers restart without a new header line, return the parts of the run. Otherwise, return the run
+    itself."""
     found: list[_Read] = []
     rest = _without_strange_numbers(run, interval_ns, skips)
     while rest.replies:
@@ -270,8 +267,6 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
 def _sent_ns(
     sequence: NDArray[np.int64], replies: list[Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
 ) -> NDArray[np.int64]:
-    """Return the sending time of each probe, which is the printing time minus the round trip. Without time stamps,
-    probes are sent at even intervals."""
     printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
     if len(printed) == len(replies):
         return np.array(printed, dtype=np.int64) - rtt_ns
@@ -280,11 +275,7 @@ def _sent_ns(
 
 
 def _joined(path: Path, read: list[_Read]) -> Sent:
-    """Return the probes of all runs of ping, with times on the clock of the first run.
-
-    Raises ScenarioError if a run of ping begins before the previous run ends. The order of the two runs' probes is then
-    unknown.
-    """
+    """Return the probes of all runs of ping, with times on the clock of the first run."""
     if len(read) == 1:
         return read[0].sent
     zero_ns, end_ns = read[0].sent.zero_ns, -1
@@ -297,6 +288,7 @@ def _joined(path: Path, read: list[_Read]) -> Sent:
         t_ns = one.sent.series.t_ns + later_ns
         if not len(t_ns):
             continue
+        # The order of the probes of runs that overlap is unknown.
         if t_ns[0] <= end_ns:
             raise ScenarioError(
                 f"{path}:{one.run.line}: a second output of ping, which begins {(end_ns - t_ns[0]) / 1e9:g} s before "
@@ -329,7 +321,6 @@ def _runs_note(read: list[_Read]) -> list[str]:
 
 
 def _probe_bytes(run: Run) -> int | None:
-    """Return the IP length of a probe. It is in ping's first line, or follows from the length in the first reply."""
     if run.header is not None and run.header.ip_bytes is not None:
         return run.header.ip_bytes
     reply = run.replies[0]

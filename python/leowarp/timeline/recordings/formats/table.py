@@ -102,7 +102,6 @@ def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None
 
 
 def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np.float64] | None) -> Series | None:
-    """Return the table's values for the uplink, or None if the table has no such values."""
     if "delay_up_ms" not in table.columns and loss_up is None:
         return None
     lost, delay_ns = down.lost, down.delay_ns
@@ -221,7 +220,6 @@ class _Table:
 
 
 def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | None = None) -> _Table:
-    """Return the table's cells. A wrong header or a wrong width of a row is an error."""
     part = None if stretch is None else part_of(path, stretch)
     lines = numbered(text_of(path)) if part is None else part.lines
     if not lines:
@@ -247,8 +245,6 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
 
 
 def _cells(path: Path, number: int, line: str, hint: str) -> list[str]:
-    """Return the cells of a line without surrounding blanks. A cell is an error if it is longer than the longest
-    possible number."""
     try:
         return [cell.strip() for cell in next(csv.reader([line]))]
     except csv.Error as error:

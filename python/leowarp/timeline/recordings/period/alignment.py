@@ -186,7 +186,6 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
 
 def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Return the loss ratio in the 0.3 s after each instant, minus the loss ratio in the 0.3 s before it."""
     return _edges(of.lost, at, of.apart_ns)
 
 

@@ -208,7 +208,6 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
 
 
 def _of_period(ratios: Ratios, period_s: float) -> Candidate:
-    """Return the candidate with the period `period_s` and its best phase."""
     factors = log_mean(ratios.folded(period_s), axis=1)
     return _candidate(ratios, period_s, ratios.phases(period_s), factors, int(np.argmax(ratios.whole(factors))))
 
@@ -267,7 +266,6 @@ def weight(found: Search, period_s: float, phase_s: float) -> float:
 
 
 def _usual(period_s: float) -> bool:
-    """Return whether the period is within 1 % of a usual period (`USUAL`)."""
     return any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
 
 

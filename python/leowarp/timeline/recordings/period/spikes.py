@@ -78,6 +78,5 @@ def _sigma_ns(deviation_ns: NDArray[np.float64]) -> float:
 
 
 def _resolution_ns(delay_ns: NDArray[np.float64]) -> float:
-    """Return the smallest difference between two unequal delays."""
     distinct = np.unique(delay_ns)
     return float(np.diff(distinct).min()) if len(distinct) > 1 else 1.0
