@@ -128,11 +128,9 @@ def search(series: Series) -> Search | None:
     best = _distinct(sorted(weighed, key=lambda one: -one.log_odds))
     part = _part(ratios, best)
     whole, multiple, split = _whole(ratios, part, longest_s)
-    if multiple == 1:
-        whole = best[0]
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
-    whole = _polished(ratios, whole)
+    whole = _polished(ratios, best[0])
     # A candidate with the same period but a different phase is also an alternative. For instance, spikes and losses may
     # happen at different instants.
     other = _other_phase(ratios, whole)
@@ -201,10 +199,9 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
         period_s = best.period_s * (1 + part * bin_s / span_s)
         # The period is varied, but the schedule's instant in the middle of the recording does not move.
         turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
-        factors = log_mean(ratios.sums(ratios.places(period_s, turned_s % period_s)), axis=1)
+        factors = log_mean(ratios.sums(period_s, turned_s % period_s), axis=1)
         found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
-    best_one = max(found, key=lambda one: one.log_odds)
-    return replace(best_one, alone=best.alone)
+    return replace(max(found, key=lambda one: one.log_odds), alone=best.alone)
 
 
 def _of_period(ratios: Ratios, period_s: float) -> Candidate:
@@ -261,7 +258,7 @@ def weight(found: Search, period_s: float, phase_s: float) -> float:
     """Return the log Bayes factor of an arbitrary period and phase. The period and the phase need not belong to a
     candidate."""
     ratios = Ratios.from_signs(found.signs)
-    factors = log_mean(ratios.sums(ratios.places(period_s, np.array([phase_s % period_s]))), axis=1)
+    factors = log_mean(ratios.sums(period_s, np.array([phase_s % period_s])), axis=1)
     return float(ratios.whole(factors)[0])
 
 
@@ -328,7 +325,7 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
         gain += _log_prior(ratios, period_s) - _log_prior(ratios, best.period_s)
         if gain > _SPLIT_CERTAIN:
             phases_s = np.array([phase_s % period_s])
-            factors = log_mean(ratios.sums(ratios.places(period_s, phases_s)), axis=1)
+            factors = log_mean(ratios.sums(period_s, phases_s), axis=1)
             choices.append((gain, _candidate(ratios, period_s, phases_s, factors, 0), times, min(gain, ahead)))
     if not choices:
         return best, 1, np.inf
@@ -348,7 +345,7 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
     # as well.
     for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
         classes_s = phase_s + best.period_s * np.arange(1, times + 1)
-        sums = ratios.sums(ratios.places(best.period_s * times, classes_s % (best.period_s * times)))
+        sums = ratios.sums(best.period_s * times, classes_s % (best.period_s * times))
         apart, alike = log_mean(sums, axis=1), log_mean(sums.sum(axis=2), axis=1)  # shapes (rows, classes) and (rows,)
         gain = np.zeros(times)
         for sign in SIGNS:
