@@ -161,7 +161,11 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
     """If the numbers restart without a new header line, return the parts of the run. Otherwise, return the run
     itself."""
     found: list[_Read] = []
-    rest = _without_strange_numbers(run, interval_ns, skips)
+    # Nothing is known of the probes of replies whose sequence number is damaged.
+    strange = strange_numbers(run.replies, interval_ns)
+    for number in sorted(strange):
+        skips.add(*_STRANGE, f"line {run.replies[number].line}")
+    rest = run.without(strange)
     while rest.replies:
         seqs, place = unwrapped(rest.replies, interval_ns)
         if place is None:
@@ -171,22 +175,13 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         first = Run(rest.header, rest.replies[:place])
         # ping's summary at the end of the output covers both parts of the recording, so it is assigned to neither part.
         after = Run(None, rest.replies[place:])
-        for n, reply in rest.without_time:
-            (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
-        for n, line in rest.damaged:
-            (first if n <= place else after).damaged.append((n if n <= place else n - place, line))
+        first.without_time = [(n, reply) for n, reply in rest.without_time if n <= place]
+        first.damaged = [(n, line) for n, line in rest.damaged if n <= place]
+        after.without_time = [(n - place, reply) for n, reply in rest.without_time if n > place]
+        after.damaged = [(n - place, line) for n, line in rest.damaged if n > place]
         found.append(_in_order(path, first, seqs, interval_ns, skips))
         rest = after
     return found
-
-
-def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """Return `run` without the replies whose sequence number is damaged. It is unknown what happened to the probes of
-    these replies."""
-    strange = strange_numbers(run.replies, interval_ns)
-    for place in sorted(strange):
-        skips.add(*_STRANGE, f"line {run.replies[place].line}")
-    return run.without(strange)
 
 
 def _without_rare_stampless(runs: list[Run]) -> list[Run]:
