@@ -8,9 +8,7 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from leowarp.base.errors import TraceError
 from leowarp.base.tables.metadata import decode_metadata
-from leowarp.timeline.replay import Replay
 
 
 def warnings_of(table: pa.Table) -> list[str]:
@@ -87,20 +85,32 @@ def unsettled(table: pa.Table) -> dict[str, int]:
     entries = table.filter((kind == "route") & pc.field("next_hop").is_valid())["t_ns"].unique().to_pylist()
     if set(entries) <= set(table.filter(kind == "path")["t_ns"].unique().to_pylist()):
         return times
-    state = Replay()
-    rows = table.filter(kind.isin(["node", "link", "route", "path"])).to_pylist()
+    rows = table.filter(kind.isin(["link", "route", "path"])).to_pylist()
     instants = [(t_ns, list(events)) for t_ns, events in groupby(rows, key=lambda row: row["t_ns"])]
     until_ns = [t_ns for t_ns, _ in instants[1:]]
+    up: dict[tuple[str, str], bool] = {}
+    next_hop: dict[tuple[str, str], str | None] = {}
+    path_ids: dict[tuple[str, str], int | None] = {}
     # The time after the last event is not counted, because the timeline does not contain the end of the run.
     for (t_ns, events), next_ns in zip(instants, until_ns, strict=False):
         for event in events:
-            state.apply(event)
-        for (source, destination), path_id in state.path_id.items():
-            if path_id is None:
-                continue
-            try:
-                if state.walk(source, destination) is None:
+            ends = event["a"], event["b"]
+            match event["event"]:
+                case "link":
+                    up[ends] = event["up"]
+                case "route":
+                    next_hop[event["node"], event["destination"]] = event["next_hop"]
+                case "path":
+                    path_ids[ends] = event["path_id"]
+        for (source, destination), path_id in path_ids.items():
+            passed = [source]
+            while path_id is not None and passed[-1] != destination:
+                after = next_hop.get((passed[-1], destination))
+                if after is None or not (up.get((passed[-1], after)) or up.get((after, passed[-1]))):
                     times["no_entry_ns"] += next_ns - t_ns
-            except TraceError:
-                times["circle_ns"] += next_ns - t_ns
+                    break
+                if after in passed:
+                    times["circle_ns"] += next_ns - t_ns
+                    break
+                passed.append(after)
     return times
