@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hybrid ARQ over a fading channel: each packet's number of retransmissions, and its arrival time or its loss.
-
-A packet fills one codeword. The first transmission of a codeword and its retransmissions start at intervals of
-`retransmission_delay_ns`. A transmission delivers the mutual information of its symbols, at the received power during
-the transmission. The receiver stores the information of all transmissions of a codeword. The receiver decodes the
-codeword when the sum of the information reaches the threshold. The threshold is `threshold_ratio` times the number of
-data bits. If the sum is below the threshold, the receiver requests another transmission, at most `retransmissions`
-times. If the sum is below the threshold even after the last transmission, the packet is lost.
+docs/concepts/mobile-channel.md describes the model.
 
 - `incremental` (type II): every transmission sends new bits, and the receiver adds up their information. `Harq.rule`
   says how the receiver determines the number of new bits. After the whole codeword has been sent, there are no new

@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The land-mobile-satellite channel of Perez-Fontan: a Markov chain of shadowing states, with Loo fading within each
-state.
+state. docs/concepts/mobile-channel.md has the formulas.
 
 A terminal moves through an environment at a steady speed. Every random value is a function of the distance travelled,
-not of time:
+not of time. The direct signal has phase 0, because a receiver tracks its phase: the satellite's movement changes only
+the phase of the direct signal.
 
-- the state: the environment's Markov chain makes one step per frame (see `LandMobile.frames`);
-- the direct signal: `mean_db + deviation_db n` with a Gaussian process n of correlation distance `correlation_m`;
-- the diffuse signal: a complex Gaussian process of power `multipath_db`, with Clarke's Doppler spectrum of width speed
-  / wavelength;
-- between states, the three levels change over a distance of `transition_m`.
-
-The power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0,
-because a receiver tracks its phase. The satellite's movement changes only the phase of the direct signal.
-
-A terminal at rest receives the same power during the whole run. Its channel is frozen. With a different seed, the
-terminal is at a different place. A frozen channel is allowed, but its level says nothing about the environment. For
-this reason, `power_series(...).frozen` is true.
+A terminal at rest receives the same power during the whole run. Its channel is frozen, and its level says nothing about
+the environment. For this reason, `power_series(...).frozen` is true.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads numbers in columns without a header. The columns are `time sequence rtt`, or the user names them, as in
-`--columns t_ns,rtt_ms`.
-
-Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe, and the time is the probe's sending
-time. With sequence numbers, a missing number means a lost probe. A repeated number means a duplicate. Without
-`--columns`, a file of three columns is read as ``t_s,seq,rtt_ms`` if the numbers in its second column count up. For any
-other file, `--columns` is needed. If `--columns` is missing, the error message contains a guess for the user to
-confirm.
+`--columns t_ns,rtt_ms` (docs/guides/your-own-measured-path.md). Each row is a probe, and the time is the probe's
+sending time. If columns must be named, the error message contains a guess for the user to confirm.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): the result of a TCP transfer in each interval.
+docs/reference/formats.md lists what is used, skipped and refused.
 
 The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. The
 client sends *up*. With ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction.
-Only the sender knows retransmissions, congestion window and round trip. For a reversed transfer, the client's file
-therefore lacks these three values. The throughput is the rate that one flow reached on the path. The round trip is
-TCP's smoothed round trip, which includes the delay in the queue that the flow itself fills. The throughput is therefore
-not the capacity of the path. The round trip is not the delay of the idle path.
-
-Intervals that iperf3 omits because of ``--omit`` are left out. ``--json-stream`` writes the same data as events, one
-per line.
+Only the sender knows retransmissions, congestion window and round trip. The throughput is the rate of one flow, and not
+the capacity of the path. The round trip is TCP's smoothed round trip, which includes the delay in the queue that the
+flow itself fills.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads irtt's JSON (``irtt client -o FILE``). The JSON has round trips, and also one-way delays if the server sent
-time stamps.
+time stamps. docs/reference/formats.md lists what is used, skipped and refused.
 
 The format is described in irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the time that the server
 needs to process a probe. `send` is the direction from client to server. It is called *up* here, because the client is
-at the user. `receive` is *down*. A one-way delay is measured with the clocks of two machines. It contains the
-difference of the clocks, so it may be negative.
-
-A round trip is left out if it is negative, or if it contradicts its own time stamps. The probe of such a round trip
-counts neither as lost nor as answered.
+at the user. `receive` is *down*. A one-way delay is measured with the clocks of two machines, so it may be negative.
 """
 
 from __future__ import annotations

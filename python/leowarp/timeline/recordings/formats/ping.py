@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The output of ping: round trips, one line per reply. A missing sequence number is a lost probe.
+docs/reference/formats.md lists what is used, skipped and refused.
 
-The module supports iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). With ``ping -D`` of
-iputils, each line begins with the time at which it was printed, in s since 1970. The sending time of a probe is the
-time in its reply's line, minus the round trip. Lost probes print nothing (or, with ``-O``, "no answer yet"). The
-sending time of a lost probe is therefore interpolated between the times of the neighbouring probes. If probes were lost
-before the first reply or after the last reply, ping's statistics give only their number.
-
-A file may contain several outputs of ping if each reply has a time stamp. All outputs in a file become one measurement.
-It is not known what happened between two outputs. If a line cannot be read, its probe counts neither as lost nor as
-answered.
+With ``ping -D`` of iputils, each line begins with the time at which it was printed, in s since 1970. The sending time
+of a probe is the time in its reply's line, minus the round trip. The sending time of a lost probe is interpolated
+between the times of the neighbouring probes.
 """
 
 from __future__ import annotations

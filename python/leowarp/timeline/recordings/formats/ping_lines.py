@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognises the lines that ping prints, for all variants of ping and all languages.
+"""Recognises the lines that ping prints, for all variants of ping and all languages (docs/reference/formats.md).
 
-The module covers iputils 20240905 with its 17 translations, its older releases (`icmp_req=`), GNU inetutils and macOS
-(decimal sign of the locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). The translations of iputils
-(`po/*.po`) translate the unit and the words around it. All translations except the Czech one keep `icmp_seq=`. Each
-line may begin with text of another program: of `ts`, of `--apple-time`, or of a shell's loop.
+The translations of iputils (`po/*.po`) translate the unit and the words around it. All translations except the Czech
+one keep `icmp_seq=`. Each line may begin with text of another program: of `ts`, of `--apple-time`, or of a shell's
+loop.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Separates several outputs of ping in one file. Finds where each output begins. Also finds the probe to which a 16-bit
-number belongs.
+"""Separates several outputs of ping in one file. Also finds the probe to which a 16-bit number belongs.
 
-If ping is stopped and started again, and its output is appended with `>>`, the probe numbers restart. Another output
-begins at each further header line of ping. A file may contain only replies. Another output then begins where time
-advances but the probe numbers decrease.
+Another output begins at each further header line of ping. In a file that contains only replies, another output begins
+where time advances but the probe numbers decrease.
 """
 
 from __future__ import annotations

@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV with a header: the user's own table of a path's delays, or only of its capacity.
+"""CSV with a header: the user's own table of a path's delays, or only of its capacity. The guide
+docs/guides/your-own-measured-path.md says what each column means. A table of capacity has the columns ``t_s``,
+``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``.
 
-The required columns are ``t_s``, and ``delay_ms`` (one way) or ``rtt_ms``. Optional columns for A to B are
-``rate_mbps`` and ``loss_ratio``. Optional columns for B to A are ``delay_up_ms``, ``rate_up_mbps`` and
-``loss_up_ratio``. If a column for B to A is missing, the value of A to B also applies to B to A. A table of capacity
-has the columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``. The lines that begin with ``#``
-are comments.
-
-- Each row is valid from its time until the time of the next row. The times must increase. If the first time is 1e9 or
-more, times are in seconds since 1970. In this case, time 0 of the table is the time of its first row.
-- If the delay is ``down``, there is no connection until the next row. The other cells of that row must be empty. If the
-  delay is ``lost``, the probe that was sent at that time was lost. Any other empty cell is an error, because leowarp
-  would have to guess its value.
-- The rate ``unshaped`` means no rate limit. With rate 0, nothing is sent until the next row.
+If a column for B to A is missing, the value of A to B also applies to B to A. An empty cell is an error, because
+leowarp would have to guess its value.
 """
 
 from __future__ import annotations
