@@ -79,7 +79,6 @@ class Blend:
         knots[0] -= width_m
         if not math.isfinite(knots[-1]):
             knots[-1] = knots[-2] + 1.0
-        self._slope_at_end = float(values[-1])
         self._knots = knots
         self._integral = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))
 
@@ -92,7 +91,7 @@ class Blend:
 
     def _integrated(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
         beyond = np.maximum(x_m - self._knots[-1], 0.0)
-        return np.interp(x_m, self._knots, self._integral) + beyond * self._slope_at_end
+        return np.interp(x_m, self._knots, self._integral) + beyond * self.values[-1]
 
 
 def places(starts_m: NDArray[np.float64], x_m: NDArray[np.float64]) -> NDArray[np.intp]:
