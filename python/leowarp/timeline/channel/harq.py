@@ -45,32 +45,21 @@ CHUNK_CODEWORDS = 1 << 19
 
 @dataclass(frozen=True, kw_only=True)
 class Harq:
-    """The parameters of the link layer.
+    """The parameters of the link layer, which are scenario keys of ``[mobile]`` (docs/reference/scenario.md).
 
-    kind: "incremental" or "chase"
+    kind: "incremental" or "chase". In a scenario, the key is `harq`.
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: `data_bits` is the number of data bits in a codeword. `codeword_bits` is the number of
-        bits after encoding with the mother code. A codeword carries one IP packet of at most data_bits / 8 bytes.
-    rate_bps: The data bits per second if nothing is retransmitted. The default of 40 Mbit/s comes from the study that
-        design/lms-harq.md reproduces.
-    retransmissions: The maximum number of retransmissions of a codeword.
-    first_delay_ns, retransmission_delay_ns: `first_delay_ns` is the time from the start of the first transmission until
-        it is decoded. `retransmission_delay_ns` is the time between the starts of two successive transmissions.
+    data_bits: A codeword carries one IP packet of at most data_bits / 8 bytes.
     threshold_kind: "constant" or "by-rate". For "constant", a codeword decodes once it has `threshold_ratio`
         information per data bit. For "by-rate", the requirement is the value of RATIOS_BY_RATE at the code rate of the
         bits sent so far.
-    rule: "received", "predicted", "statistics" or "equal". The rule by which the receiver determines the number of bits
-        of the next transmission. The number of bits is the missing information, divided by the information that one bit
-        is expected to deliver. The expected information per bit depends on the expected power. With `received`, the
-        expected power is that of the last received transmission. `predicted` expects the power that the channel exceeds
-        with the target probability after `retransmission_delay_ns`. This expectation takes into account the power that
-        was just received. With `statistics`, the channel exceeds the expected power with the target probability at a
-        random time. Before the first transmission, `received` and `predicted` use the expected power of `statistics`.
-        With `equal`, every transmission sends an equal part of the codeword.
-    first_target_ratio, target_ratio: The target probability that a codeword can be decoded after the first
-        transmission, and after each later transmission.
-    last_sends_rest: Whether the last transmission sends all remaining bits. A packet is lost if it is not complete
-        after the last transmission.
+    rule: "received", "predicted", "statistics" or "equal". The number of bits of the next transmission is the missing
+        information, divided by the information that one bit is expected to deliver. With `received`, the expected power
+        is that of the last received transmission. `predicted` expects the power that the channel exceeds with the
+        target probability `retransmission_delay_ns` after such a power. With `statistics`, the channel exceeds the
+        expected power with the target probability at a random time. Before the first transmission, `received` and
+        `predicted` use the expected power of `statistics`. With `equal`, every transmission sends an equal part of the
+        codeword.
     first_bits: The number of bits in the first transmission. None means that `rule` determines this number of bits.
     """
 

@@ -42,26 +42,17 @@ FRAMES = ("common", "by-state")
 
 @dataclass(frozen=True, kw_only=True)
 class LandMobile:
-    """The scenario keys that describe the channel. If a key is None, its value comes from the environment's parameter
-    set.
+    """The scenario keys of ``[mobile]`` that describe the channel (docs/reference/scenario.md). If a key is None, its
+    value comes from the environment's parameter set.
 
-    environment, elevation_deg, environments_path: `environment` and `elevation_deg` select the parameter set. If the
-        set is not one of leowarp's, `environments_path` is the user's file.
-    speed_m_per_s: The speed of the terminal. 0 means a frozen channel. The default is 60 km/h, the speed of a car on a
-        road between trees.
-    carrier_hz: The carrier frequency. The default is 2.2 GHz, the band in which the tables were measured.
-    correlation_m, transition_m: The correlation distance of the direct signal. The length of the slope between two
-        states.
-    frames: "common" or "by-state". The length of a step of the Markov chain. With `common`, the step has the same
-        length in every state. This length is the mean of the states' shortest lengths, weighted by the states' shares.
-        If all steps are equally long, each state's share of the distance equals its share in the chain's stationary
-        distribution. The published shares are also equal to this distribution. `by-state`: the step length of each
-        state is the shortest length of this state. This step length changes the states' shares of the distance.
-    frame_m: The length of a step. With `common`, this length is used instead of the weighted mean of the shortest
-        lengths of all states.
-    samples_per_wavelength: The number of samples per wavelength. If the correlation distance is shorter than a
-        wavelength, it is the number of samples per correlation distance. The diffuse power is interpolated linearly.
-        With 16 samples, the error is at most 2 % of the mean diffuse power.
+    environments_path: The user's file, if the set is not one of leowarp's.
+    frames: "common" or "by-state". With `common`, each step of the Markov chain has the mean of the states' shortest
+        lengths, weighted by the states' shares. Each state's share of the distance then equals its published share.
+        With `by-state`, the step length of each state is its shortest length.
+    frame_m: With `common`, the length of a step instead of that mean.
+    samples_per_wavelength: If the correlation distance is shorter than a wavelength, it is the number of samples per
+        correlation distance. The diffuse power is interpolated linearly. With 16 samples, the error is at most 2 % of
+        the mean diffuse power.
     """
 
     environment: str = "intermediate-tree-shadowed"
