@@ -12,10 +12,7 @@ from leowarp.base.tables.metadata import decode_metadata
 
 
 def warnings_of(table: pa.Table) -> list[str]:
-    """Return the warnings in the metadata of a timeline or of a table of routes.
-
-    table: A timeline's or routes table. A table without metadata has no warnings.
-    """
+    """Return the warnings in the metadata of a timeline or of a table of routes. Without metadata, there are none."""
     return decode_metadata(table.schema, "warnings") or []
 
 

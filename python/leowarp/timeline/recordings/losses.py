@@ -95,7 +95,6 @@ class Loss:
 def loss_of(measurement: Measurement, name: str, series: Series, schedule: Schedule | None, rows: Series) -> Loss:
     """Return the losses of a series.
 
-    measurement: The measurement to which the series belongs.
     name: The name of the series. Some tools report in which direction a probe was lost, but only for round trips.
     schedule: The schedule of reconfigurations. None means that there is no schedule.
     rows: The table's rows, if the probes in `series` were computed from a table, and otherwise `series`.

@@ -6,15 +6,13 @@ First, round trips are divided, lost probes are assigned to a direction, the tra
 this order. After these steps, the rows are resampled and interpolated. The rows of the return direction are also
 shifted by the forward delay. No step adds values to the measurement, unless a key requests it.
 
-A probe sent at t enters the forward direction at t. The reply enters the return direction at the probe's arrival, which
-is t plus the forward delay of the probe. Therefore, the forward part of a round trip is placed at t, the sending time
-of the probe. The return part of this round trip is placed at t plus the forward delay. A ping in the guest therefore
-gets the delay of one measured round trip, and not a mixture of two.
+The forward part of a round trip is placed at t, the sending time of the probe. The return part is placed at t plus the
+forward delay. A ping in the guest therefore gets the delay of one measured round trip, and not a mixture of two.
 
-The forward and return parts are placed exactly if no reply overtook another. Without overtaking, t + rtt never
-decreases, so t + rtt/2, the mean of t and t + rtt, strictly increases. Therefore, no probe waits at the far end for an
-earlier probe. If replies overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply arrives
-at its recorded time. If the previous reply arrives later, both arrive together.
+Both parts are placed exactly if no reply overtook another. Without overtaking, t + rtt never decreases, so t + rtt/2,
+the mean of t and t + rtt, strictly increases. Therefore, no probe waits at the far end for an earlier probe. If replies
+overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply then arrives at its recorded
+time, or together with the previous reply if that arrives later.
 """
 
 from __future__ import annotations
@@ -68,8 +66,6 @@ def channel_rows(
 ) -> tuple[Rows, Rows]:
     """Return the rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
 
-    keys: The scenario's section. The keys of this section determine how round trips, losses and gaps are treated.
-    begin_ns, end_ns: The begin and the end of the stretch, on the measurement's clock.
     down_first: Whether the probes of round trips travel over the downlink first. irtt's probes travel over the uplink
         first.
     Raises ScenarioError if the stretch contains a gap and the keys make gaps an error, if a direction has no data, or

@@ -94,8 +94,7 @@ def guess(path: Path, text: str) -> Guess | None:
     The first remaining column is the round trip. The unit of the round trip is chosen so that the values are between
     0.1 ms and 10 s.
 
-    path: The file's path, which messages show.
-    text: The content of the file. Only the first 1000 rows are used. Rows with an unusual number of cells are ignored.
+    Only the first 1000 rows of the text are used. Rows with an unusual number of cells are ignored.
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)

@@ -38,7 +38,6 @@ class Roles:
 class Interval:
     """One interval of a transfer.
 
-    where: The name of the interval in messages.
     ways: For ``up``, ``down`` or both, the values of the fields in `VALUES`, in the file's units. nan means that the
         file lacks the value.
     moved_bytes: The payload in both directions. None means that at least one stream does not report its bytes.

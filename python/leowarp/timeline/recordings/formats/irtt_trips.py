@@ -21,11 +21,8 @@ probes."""
 class Trip:
     """One round trip, with the values that `read_irtt` needs.
 
-    where: The name of the round trip in messages.
-    trip: The round trip as an object of the JSON.
     clock: The clock of the sending times: wall, monotonic or number. The clock `number` means that the recording has no
         time stamps. A sending time is the sequence number, multiplied by irtt's interval.
-    interval_ns: irtt's interval between probes.
     """
 
     def __init__(self, where: str, trip: Any, clock: str, interval_ns: int) -> None:

@@ -48,18 +48,12 @@ def numbered(text: str) -> list[tuple[int, str]]:
 
 
 def end_notes(text: str, line: int) -> tuple[str, ...]:
-    """If the text does not end with a line end, return a note for the user that the last line may be incomplete.
-
-    line: The number of the last line, counted from 1.
-    """
+    """If the text does not end with a line end, return a note for the user that its last line may be incomplete."""
     return () if text.endswith("\n") else (f"line {line} has no end, so it may be cut short; it is read as it stands",)
 
 
 def without_line(path: Path, line: int) -> str:
-    """Return the shell command that writes a copy of a file without one of its lines. A packed file is unpacked.
-
-    line: The number of this line, counted from 1, in the unpacked text.
-    """
+    """Return the shell command that writes a copy of a file without one of its lines. A packed file is unpacked."""
     kind = kind_of(path)
     return f"sed {line}d {path} > whole.txt" if kind is None else f"{kind} -dc {path} | sed {line}d > whole.txt"
 

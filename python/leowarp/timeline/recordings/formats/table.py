@@ -108,11 +108,8 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
 
 @dataclass(frozen=True)
 class _Table:
-    """The cells of the table by column, and their line numbers.
+    """The cells of the table by column, and the line of each row.
 
-    lines: The line of each row.
-    columns: The cells of each column, without surrounding blanks.
-    hint: The allowed columns, for messages.
     zero_ns: If only a part of the table was read, the wall-clock time of the table's first row. None means that time 0
         is the first row that was read.
     longest_ns: The longest time between two successive rows of the whole table, if only a part of the table was read.

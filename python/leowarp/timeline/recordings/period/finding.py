@@ -77,11 +77,8 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
 
     A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Only the times of
     reconfigurations show whether the recorder paused or the clock was set forward. If the recorder only paused,
-    reconfigurations stay on the same schedule and clock.
-
-    series: A series of probes.
-    Returns: The adjustments. The result is empty if there are more than three pauses. The reason is that recorders
-        often pause, but a host's clock is seldom set.
+    reconfigurations stay on the same schedule and clock. The result is empty if there are more than three pauses,
+    because recorders often pause, but a host's clock is seldom set.
     """
     interval_ns = series.interval_ns
     if interval_ns is None:

@@ -97,11 +97,7 @@ class Search:
 
 
 def search(series: Series) -> Search | None:
-    """Search for period and phase. None means that the series is shorter than four periods of 4 s.
-
-    series: The probes, or a table converted to probes.
-    Returns: The candidates. The same series always gives the same candidates.
-    """
+    """Search for period and phase. None means that the series is shorter than four periods of 4 s."""
     found = signs(series)
     # If bins are longer than the longest period, no period can be found. If a recording has a pause of years, its bins
     # are too long. Without this check, billions of periods would be tried.
