@@ -179,15 +179,8 @@ class _Entry:
             name = row.get("name", f"state {number}")
             if not isinstance(name, str):
                 raise ScenarioError(f"{self.where}: the name of state {number} is not a text", _HINT)
-            states.append(
-                Loo(
-                    # Bounds for levels of a radio link: a value outside of them is a typing error.
-                    mean_db=self._number(row, "mean_db", -200, 30),
-                    deviation_db=self._number(row, "deviation_db", 0, 30),
-                    multipath_db=self._number(row, "multipath_db", -200, 30),
-                    name=name,
-                )
-            )
+            levels = {key: self._number(row, key, *bounds) for key, bounds in _LEVELS_DB.items()}
+            states.append(Loo(name=name, **levels))
         return tuple(states)
 
     def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
@@ -257,5 +250,7 @@ class _Entry:
 
 _KEYS = ("name", "elevation_deg", "states", "transitions", "correlation_m", "state_lengths_m", "transition_m",
          "source", "note")  # fmt: skip
-_STATE_KEYS = ("name", "mean_db", "deviation_db", "multipath_db")
+# Bounds for levels of a radio link: a value outside of them is a typing error.
+_LEVELS_DB = {"mean_db": (-200, 30), "deviation_db": (0, 30), "multipath_db": (-200, 30)}
+_STATE_KEYS = ("name", *_LEVELS_DB)
 _HINT = "the form of the file is that of our own tables: docs/concepts/mobile-channel.md"

@@ -55,14 +55,13 @@ class Description:
     """The numbers that describe one series of a measurement, and the measured capacity.
 
     The rows of a table may have different lengths. In this case, delays, spikes, slots and losses are computed as if
-    probes were sent every 10 ms.
+    probes were sent every 10 ms. Fields that are also those of a `Measurement` have the meaning that they have there.
 
     series: The kind of delays: round_trip, down or up. The value is none if only capacity was measured.
     span_ns: The time from the first sample to the last.
     interval_ns: The median time between samples.
     gaps: The times without a sample. Only times of more than ten intervals are listed. For a table, these are the rows
         that report no connection.
-    quantiles_ns: The quantiles of the delays.
     mean_abs_step_ns: The mean absolute difference between the delays of successive samples that arrived.
     schedule: The period and phase of the reconfigurations. None means that no schedule was found.
     schedule_given: Whether the user gave the schedule. If so, no schedule was searched for in the data.
@@ -72,12 +71,8 @@ class Description:
         the wall clock is unknown, or that the period does not divide a minute.
     slots: The slots that lie completely within the measurement and contain samples.
     spikes_at_reconfigurations: The number of spikes within 1 s of a reconfiguration.
-    duplicates: The number of duplicate replies. None means that the tool does not report it.
     clock_steps: The adjustments of the sender's clock. All times in the description refer to the clock before its first
         adjustment.
-    transfer_back: If a transfer has both directions, this is its downlink part. `transfer` is then the uplink part.
-    skipped: The parts of the file that could not be read, with counts and reasons.
-    notes: The remarks of the function that read the file.
     """
 
     source: str
@@ -258,7 +253,5 @@ def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[
     # Measured periods may be wrong by a few ms, so the tolerance is 0.2 %.
     if not per_minute or abs(60e9 / per_minute / schedule.period_ns - 1) > 2e-3:
         return None
-    seconds = sorted(
-        ((wall_ns + schedule.phase_ns + number * round(60e9 / per_minute)) / 1e9) % 60 for number in range(per_minute)
-    )
-    return tuple(seconds)
+    instants_ns = (wall_ns + schedule.phase_ns + number * round(60e9 / per_minute) for number in range(per_minute))
+    return tuple(sorted(t_ns / 1e9 % 60 for t_ns in instants_ns))

@@ -6,9 +6,8 @@ If no events follow a schedule, the shares of `signs` at the schedule's instants
 the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Small shares are then more
 frequent than large ones. The likelihood ratio of the two hypotheses is averaged over a grid of q and a. The mean is the
 Bayes factor of one evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations,
-because it is unknown which sign a path shows. The Bayes factor can compare candidates with different periods and
-different phases. A candidate with half of the true period scores lower, because half of its instants have no events. A
-candidate with twice the true period scores lower, because it misses half of the events.
+because it is unknown which sign a path shows. It can compare candidates with different periods and phases
+(docs/guides/your-own-measured-path.md).
 """
 
 from __future__ import annotations
