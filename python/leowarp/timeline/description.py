@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import groupby
 
 import pyarrow as pa
@@ -48,8 +49,7 @@ def describe(table: pa.Table) -> dict[str, object]:
 
 
 def _by_kind(table: pa.Table) -> dict[str, int]:
-    kinds = table["kind"].to_pylist()
-    return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+    return dict(sorted(Counter(table["kind"].to_pylist()).items()))
 
 
 def _route_changes(paths: pa.Table) -> int:

@@ -49,10 +49,8 @@ class TimelineMetadata:
 
     def values(self) -> dict[str, object]:
         """Return the metadata in the form that `encode_metadata` and `table_schema` take."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
         # Metadata are stored as JSON, so the dataclass is converted to a dict.
-        if self.harq is not None:
-            given["harq"] = asdict(self.harq)
+        given = vars(self) | {"harq": None if self.harq is None else asdict(self.harq)}
         return {name: value for name, value in given.items() if value is not None}
 
     @classmethod

@@ -15,7 +15,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.skips import Skips
@@ -218,8 +217,14 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
     if sorted(first) != list(first):
         notes.append("some replies came after a later probe's")
     sequence = np.array(sorted(first), dtype=np.int64)
-    rtt_ns = np.array([first[int(seq)].rtt_ns for seq in sequence], dtype=np.int64)
-    sent_ns = _sent_ns(sequence, [first[int(seq)] for seq in sequence], rtt_ns, interval_ns)
+    replies = [first[seq] for seq in sorted(first)]
+    rtt_ns = np.array([reply.rtt_ns for reply in replies], dtype=np.int64)
+    printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
+    if len(printed) == len(replies):
+        sent_ns = np.array(printed, dtype=np.int64) - rtt_ns
+    else:
+        assert interval_ns is not None, "checked before"
+        sent_ns = (sequence - sequence[0]) * interval_ns
     unknown, either = _unknown(run, seqs)
     if either:
         notes.append(f"up to {either} probes that count as lost may have been answered, on lines that are skipped")
@@ -252,16 +257,6 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
         else:
             either += count
     return unknown, either
-
-
-def _sent_ns(
-    sequence: NDArray[np.int64], replies: list[Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
-) -> NDArray[np.int64]:
-    printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
-    if len(printed) == len(replies):
-        return np.array(printed, dtype=np.int64) - rtt_ns
-    assert interval_ns is not None, "checked before"
-    return (sequence - sequence[0]) * interval_ns
 
 
 def _joined(path: Path, read: list[_Read]) -> Sent:

@@ -217,7 +217,8 @@ def _candidate(
     log_factor = float(ratios.whole(factors)[at])
     by_sign = ratios.by_sign(factors)
     log_odds = log_factor + _log_prior(ratios, period_s)
-    if not _usual(period_s) and max(by_sign[sign][at] for sign in (STEPS, LOSSES)) < _SAYS_SOMETHING:
+    usual = any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
+    if not usual and max(by_sign[sign][at] for sign in (STEPS, LOSSES)) < _SAYS_SOMETHING:
         log_odds -= _SPIKES_ALONE
     return Candidate(
         period_s=period_s,
@@ -256,10 +257,6 @@ def weight(found: Search, period_s: float, phase_s: float) -> float:
     ratios = Ratios.from_signs(found.signs)
     factors = log_mean(ratios.sums(period_s, np.array([phase_s % period_s])), axis=1)
     return float(ratios.whole(factors)[0])
-
-
-def _usual(period_s: float) -> bool:
-    return any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:

@@ -50,8 +50,10 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
     window_ns = max(LEVEL_NS, 9 * (answered.interval_ns or LEVEL_NS))
     frame = pd.Series(answered.delay_ns, index=pd.to_datetime(answered.t_ns, unit="ns"))
     above_ns = answered.delay_ns - frame.rolling(pd.Timedelta(window_ns, "ns"), center=True).median().to_numpy()
+    # For a normal distribution, 1.4826 median deviations are a standard deviation.
+    sigma_ns = 1.4826 * float(np.median(np.abs(above_ns - np.median(above_ns))))
     # Delays in whole ms may have a median deviation of 0, so the threshold is at least the resolution of the delays.
-    threshold_ns = _SPIKE_SIGMAS * max(_sigma_ns(above_ns), _resolution_ns(answered.delay_ns))
+    threshold_ns = _SPIKE_SIGMAS * max(sigma_ns, _resolution_ns(answered.delay_ns))
     places = np.flatnonzero(above_ns > threshold_ns)
     # A spike does not end at lost probes, but after ten intervals without a high delay.
     cuts = np.flatnonzero(np.diff(answered.t_ns[places]) > 10 * interval_ns) + 1
@@ -63,11 +65,6 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
             Spike(int(answered.t_ns[run[0]]), length_ns, int(answered.delay_ns[run].max()), int(above_ns[top]))
         )
     return tuple(spikes)
-
-
-def _sigma_ns(deviation_ns: NDArray[np.float64]) -> float:
-    # For a normal distribution, 1.4826 median deviations are a standard deviation.
-    return 1.4826 * float(np.median(np.abs(deviation_ns - np.median(deviation_ns))))
 
 
 def _resolution_ns(delay_ns: NDArray[np.float64]) -> float:
