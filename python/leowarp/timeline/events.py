@@ -334,8 +334,7 @@ class Events:
         self._bulks.append((event, {"t_ns": pa.array(t_ns, pa.int64()), **ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
-        """Add a `link` event, up or down. The row can be looked up by its link, so that `make_room_for_flying` can
-        later raise the row's queue limit."""
+        # The row can be looked up by its link, so that `make_room_for_flying` can later raise the row's queue limit.
         row = self._add(
             t_ns,
             "link",

@@ -74,8 +74,7 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
 
 
 def _gaps_ns(capacity: Capacity) -> int:
-    """Return the total time in gaps. A gap is a pause between opportunities that is much longer than the pauses around
-    it."""
+    """Return the total time in gaps: pauses between opportunities that are much longer than the pauses around them."""
     ends_ns = np.append(capacity.t_ns[1:], capacity.end_ns)
     busy = capacity.rate_bps > 0
     begins_ms, lengths_ms = capacity.t_ns[busy] // _MS_NS, (ends_ns - capacity.t_ns)[busy] // _MS_NS

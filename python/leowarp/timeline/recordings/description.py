@@ -189,8 +189,7 @@ def gaps_of(series: Series, *, probes: bool) -> tuple[Gap, ...]:
 
 
 def _as_met(rows: Series, end_ns: int | None) -> Series:
-    """Return the values of a table as if they had been measured by probes every 10 ms. Long rows thus have more
-    weight."""
+    """Return the values of a table as if probes every 10 ms had measured them, so that long rows have more weight."""
     apart_ns = np.diff(rows.t_ns)
     # If all rows have equal length, they already have equal weight. Each row is then used like a probe.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
@@ -203,8 +202,7 @@ def _as_met(rows: Series, end_ns: int | None) -> Series:
 
 
 def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
-    """Return the series with the times that it would have if the sender's clock had never been adjusted. Also return
-    the adjustments."""
+    """Return the series as if the sender's clock had never been adjusted, and the adjustments."""
     steps = measurement.clock_steps
     # Sequence numbers show by how much the clock was set back. One-way series have no sequence numbers.
     if name == "round_trip" and measurement.steady_ns is not None:

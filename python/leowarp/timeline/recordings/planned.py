@@ -79,8 +79,7 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
 
 
 def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None) -> Measurement:
-    """Return the measurement with the uplink delays from `file_up`. Their times are on the clock of the downlink's
-    file."""
+    # The times of `file_up` are on the clock of the downlink's file.
     assert keys.file_up is not None
     if measured.down is None or measured.up is not None:
         what = "round trips" if measured.round_trip is not None else "both ways"

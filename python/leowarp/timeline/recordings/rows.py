@@ -45,8 +45,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """The delays of one direction over time. The rows of this direction are computed from these delays. A delay is nan
-    where it is unknown."""
+    """The delays of one direction over time. A delay is nan where it is unknown."""
 
     source: str
     t_ns: Times
@@ -107,8 +106,6 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
 
 
 def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
-    """Return for each round trip the part, in ns, that belongs to one direction. The key `rtt` determines how a round
-    trip is divided."""
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
@@ -169,8 +166,7 @@ def _way(measurement: Measurement, series: Series) -> _Way:
 
 
 def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
-    """Apply all steps that the keys request to the direction: repeat, treat gaps, resample and interpolate. Return the
-    result. The times of the result are the probes' sending times."""
+    """Repeat, treat gaps, resample and interpolate, as the keys request. Times remain the probes' sending times."""
     if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(

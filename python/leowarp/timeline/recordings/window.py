@@ -111,8 +111,7 @@ def is_large_table(path: Path) -> bool:
 
 
 class _Unexpected(Exception):
-    """Raised if something in the table is unexpected. After this exception, the whole table is read, so that the
-    mistake is reported."""
+    """Something in the table is unexpected. The whole table is then read, so that the mistake is reported."""
 
 
 class _Table:

@@ -81,8 +81,7 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _delays(series: Series, of_cut: str = "down") -> list[str]:
-    """Return the cells of a column of delays, in ms. A cell is a number or ``lost``. If a row has no connection, its
-    cell is `of_cut`."""
+    """Return the cells of a column of delays, in ms. If a row has no connection, its cell is `of_cut`."""
     return [
         of_cut if cut else "lost" if lost or delay_ns != delay_ns else _decimal(int(delay_ns), 6)
         for delay_ns, lost, cut in zip(series.delay_ns.tolist(), series.lost.tolist(), series.cut.tolist(), strict=True)

@@ -266,12 +266,9 @@ def _arrays(rows: list[_Row]) -> tuple[Times, Delays]:
 
 
 def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
-    """Return the sequence numbers as numbers that never restart. If the numbers have 16 bits and restart after 65535,
-    the returned numbers continue with 65536.
-
-    Raises ScenarioError if the numbers restart after any other number and stay low. In this case, the file contains a
-    second measurement.
-    """
+    """Return the sequence numbers as numbers that never restart: numbers of 16 bits continue with 65536. If they
+    restart after any other number than 65535 and stay low, the file contains a second measurement, which is an
+    error."""
     numbers = np.array([row.sequence for row in rows], dtype=np.int64)
     t_ns, _ = _arrays(rows)
     short = int(numbers.max()) < _NUMBERS_OF_16_BITS

@@ -140,8 +140,7 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
 
 
 def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object. If the key `sum` occurs twice, the second `sum` is renamed. Some releases write both sums of
-    --bidir with the same key."""
+    # Some releases write both sums of --bidir with the same key, `sum`. The second one is renamed.
     found: dict[str, Any] = {}
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value

@@ -96,8 +96,7 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str
 
 
 def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
-    """Return the direction of a stream, down or up. Data from the client to the server go up, because the client is at
-    the user's end of the path."""
+    # Data from the client to the server go up, because the client is at the user's end of the path.
     sender = stream.get("sender")
     if not isinstance(sender, bool):
         if roles.both:

@@ -60,11 +60,7 @@ def looks_like_ping(text: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """One run of ping, with its probes in order.
-
-    sent: The probes of the run.
-    copies: The number of duplicate replies.
-    """
+    """One run of ping with its probes in order, and the number of duplicate replies."""
 
     run: Run
     sent: Sent
@@ -124,8 +120,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
 
 
 def _cut_line(text: str, runs: list[Run]) -> int | None:
-    """Return the number of the last line if it is a truncated reply. In this case, ping was killed while it wrote this
-    line."""
+    """Return the number of the last line if ping was killed while it wrote this line of a reply."""
     last = text.rstrip().count("\n") + 1
     unread = [line.line for run in runs for _, line in run.damaged]
     unread += [reply.line for run in runs for _, reply in run.without_time]
@@ -152,8 +147,7 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
-    """If the numbers restart without a new header line, return the parts of the run. Otherwise, return the run
-    itself."""
+    """Return the parts of the run. Without a new header line, another part begins where the numbers restart."""
     found: list[_Read] = []
     # Nothing is known of the probes of replies whose sequence number is damaged.
     strange = strange_numbers(run.replies, interval_ns)

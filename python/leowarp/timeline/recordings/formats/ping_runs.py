@@ -192,8 +192,7 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """Return the number that the reply would have without the 16-bit limit of sequence numbers. The reply has no time
-    stamp. None means that the reply belongs to another run."""
+    """Return the number as `_by_clock` does, for a reply without a time stamp."""
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:

@@ -176,8 +176,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """Return the best period near `about_s`, and its best phase. The function uses only one evaluation of a sign, in
-    the row `row`."""
+    """Return the best period near `about_s`, by the evaluation of a sign in the row `row`, with its best phase."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     # From one tried period to the next, the last instant moves by less than a bin.
     step = 0.6 * bin_s / span_s
@@ -231,8 +230,8 @@ def _candidate(
 
 
 def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
-    """Consider the phases of a period that are not close to its best phase. Return the best of them. The result is None
-    if there is no such phase."""
+    """Return the best candidate of this period whose phase is not close to the best phase, or None without such a
+    phase."""
     phases_s = ratios.phases(best.period_s)
     factors = log_mean(ratios.folded(best.period_s), axis=1)
     apart_s = np.abs((phases_s - best.phase_s + best.period_s / 2) % best.period_s - best.period_s / 2)
@@ -243,8 +242,7 @@ def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
 
 
 def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
-    """Return the best candidate that follows from one sign alone. If its log odds are not above 0, the result is
-    None."""
+    """Return the best candidate of one sign alone, or None if its log odds are not above 0."""
     best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)
@@ -260,8 +258,6 @@ def weight(found: Search, period_s: float, phase_s: float) -> float:
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Return the log prior of a period and its phase. The prior is the share of this period and phase among all periods
-    and phases that can be distinguished."""
     bin_s = ratios.signs.bin_s
     # If two periods differ by less than `apart_s`, their last instants differ by less than a bin. Such periods count as
     # one.
@@ -282,8 +278,7 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """Return candidates that all have different periods. If several candidates have about the same period, only the
-    first candidate is kept."""
+    """Return the candidates, but only the first of several candidates with about the same period."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
