@@ -12,7 +12,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.scenario.schema import Measured
 from leowarp.timeline.recordings.formats.files import read, read_capacity
 from leowarp.timeline.recordings.formats.mahimahi import OPPORTUNITY_BYTES
-from leowarp.timeline.recordings.measurement import PING_BYTES, UNSHAPED, Capacity, Measurement
+from leowarp.timeline.recordings.measurement import PING_BYTES, Capacity, Measurement
 from leowarp.timeline.recordings.repetition import repeated_capacity
 from leowarp.timeline.recordings.window import MARGIN_NS, Stretch
 
@@ -63,7 +63,7 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
             raise ScenarioError(
                 f"measured.rate{name} has no effect: {where} says what this way could carry", f"take rate{name} out"
             )
-        capacities[place] = _constant(rate_bps)
+        capacities[place] = constant(rate_bps)
     return measured.with_capacity(*capacities)
 
 
@@ -136,13 +136,9 @@ def _files_of_capacity(
     return both_ways[0], both_ways[1]
 
 
-def _constant(rate_bps: int) -> Capacity:
+def constant(rate_bps: int) -> Capacity:
+    """Return a capacity with the same rate at all times."""
     return Capacity(t_ns=np.zeros(1, dtype=np.int64), rate_bps=np.array([rate_bps], dtype=np.int64), end_ns=0)
-
-
-def unshaped() -> Capacity:
-    """Return the capacity of a direction for which no capacity was measured. Such a direction has no rate limit."""
-    return _constant(UNSHAPED)
 
 
 def wall_ns_of(instant: str) -> int:
