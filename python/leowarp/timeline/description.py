@@ -72,7 +72,6 @@ def unsettled(table: pa.Table) -> dict[str, int]:
     """Return the total time during which packets would loop, or would reach a node without a route. Only the routing
     entries are considered, not the positions of real packets.
 
-    table: A timeline's table.
     Returns: `circle_ns` is the time in which packets would go in a circle. `no_entry_ns` is the time in which a node
         has no route. Both are sums over all ordered pairs that have a path. If all nodes of a path switch at the same
         instant, both sums are 0.

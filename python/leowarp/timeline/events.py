@@ -145,8 +145,7 @@ class Events:
         self._add(0, "node", a=self._names[node], kind=kind)
 
     def link_up(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """Bring a link up, with its rate and loss in both directions. The link's queue is set only when the link comes
-        up for the first time."""
+        """Bring a link up, with its rate and loss in both directions."""
         is_first = (a, b) not in self._links
         self._link(t_ns, a, b, link, up=True)
         # Rate and loss are set again each time, because the guest creates the link anew.

@@ -29,10 +29,7 @@ COLUMNS = {
 
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
     """Return a table with one row per statistic. Each of the columns `COLUMNS` is explained in the metadata of its
-    field.
-
-    channel: The parameters of the series, which are needed for the predicted values.
-    """
+    field. Only with `channel` are there predicted values."""
     rows = [*state_rows(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
     types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
     fields = [pa.field(name, types.get(name, pa.float64()), metadata={"doc": doc}) for name, doc in COLUMNS.items()]

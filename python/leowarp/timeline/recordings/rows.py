@@ -189,11 +189,8 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 
 
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
-    """Return the direction as rows. A row is valid from its time on.
-
-    forward: _Way. The direction through which the probes travel before they enter `way`. None means that probes enter
-        `way` when they are sent.
-    """
+    """Return the direction as rows. Probes travel through `forward` before they enter `way`. None means that probes
+    enter `way` when they are sent."""
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:
         before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)

@@ -55,7 +55,6 @@ def documents_of(
 ) -> list[Document]:
     """Return all JSON values in a text.
 
-    hint: Advice on how to write a readable file, for messages.
     pairs: The function that builds an object from its key-value pairs. Two pairs may have the same key.
     Raises ScenarioError, with the line, if there is no JSON value.
     """

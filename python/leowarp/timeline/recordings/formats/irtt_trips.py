@@ -104,12 +104,11 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 
 
 def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
-    """Return the clock for all sending times, irtt's interval, and remarks for the user. If there is a clock, the
-    interval is 0.
+    """Return the clock for all sending times, irtt's interval in ns, and remarks for the user. The clock is wall,
+    monotonic or number. With a clock, the interval is 0.
 
-    Returns: The clock, the interval in ns, and the remarks. The clock is wall, monotonic or number. The chosen clock is
-        the wall clock or the monotonic clock, whichever more round trips have. If the wall clock was set during the
-        measurement, or did not advance, the monotonic clock is returned.
+    The clock is the one that more round trips have. If the wall clock was set during the measurement, or did not
+    advance, it is the monotonic clock.
     """
     both: list[tuple[int, int]] = []
     have = {"wall": 0, "monotonic": 0}

@@ -21,13 +21,10 @@ _NEIGHBOURS = 8
 
 @dataclass(frozen=True, eq=False)
 class Sent:
-    """The probes in the order of their numbers.
+    """The probes in the order of their numbers. `clock_steps` and `steady_ns` are those of `Measurement`.
 
     series: The probes, with times from 0 on.
     zero_ns: The value of the sender's clock at time 0.
-    clock_steps: The times at which the clock was set back.
-    steady_ns: int64 array of shape (n,) or None. The sending times on a clock that is never set back. None means that
-        the sender's clock was never set back.
     """
 
     series: Series

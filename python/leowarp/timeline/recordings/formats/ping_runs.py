@@ -100,10 +100,7 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
 
 def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
     """Return the indexes of replies whose number is damaged. A number is damaged if it does not fit between the numbers
-    before and after it. These two numbers differ by at most `_NEAR`.
-
-    replies, interval_ns: The same parameters as for `unwrapped`.
-    """
+    before and after it. These two numbers differ by at most `_NEAR`."""
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     found: set[int] = set()
     for place in range(1, len(replies) - 1):
@@ -136,15 +133,10 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
 
 
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
-    """Return the sequence numbers as if they did not restart after 65535. Also return the index at which another run of
-    ping begins, if any.
+    """Return the sequence numbers as if they did not restart after 65535, up to the reply with which another run of
+    ping begins. Also return the index of this reply, or None if all replies belong to one run.
 
-    replies: The replies in the order of their lines.
     interval_ns: The time between probes. This interval is used for replies without time stamps.
-    Returns seqs: The sequence numbers of the replies before the index `place`. If `place` is None, the result has the
-        numbers of all replies.
-    Returns place: The index of the first reply that belongs to another run of ping, or None if all replies belong to
-        one.
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     seqs = [replies[0].seq]

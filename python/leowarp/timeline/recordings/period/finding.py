@@ -47,8 +47,7 @@ def find(series: Series) -> Finding:
     """Return the period and phase of the events in a series of probes.
 
     series: The probes. Their times must come from a clock that was not adjusted (`numbered_probes`, `undone`).
-    Returns: A finding. If no schedule was found, the finding contains this result. If the series is too short for a
-        search, the confidence is one half.
+    Returns: A finding. If the series is too short for a search, the confidence is one half.
     """
     found = search(series)
     sure = confidence(found)
