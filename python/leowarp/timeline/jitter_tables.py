@@ -29,14 +29,12 @@ ENTRIES = 16384
 JITTER_MAX_NS = 2**31 - 1
 """netem silently caps its jitter at this value (`netem_change`)."""
 
-DISTRIBUTIONS = ("uniform", "normal", "exponential", "table")
-
 
 @dataclass(frozen=True)
 class JitterTable:
     """netem's input for a distribution with standard deviation 1.
 
-    name: One of `DISTRIBUTIONS`.
+    name: uniform, normal, exponential or table.
     multiplier: netem's parameter for the jitter, divided by the wanted standard deviation.
     values: int16 array of shape (16384,) or (0,). The values ascend. An empty array stands for netem's built-in uniform
         distribution from -jitter to +jitter.

@@ -11,7 +11,6 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 from leowarp.timeline.recordings.formats.documents import part_of
 
-_LOST = {False: "false", True: "true"}
 _SLACK_NS = 1_000
 _SET_NS = 10_000_000
 """The wall clock counts as set if its difference from the monotonic clock changes by more than this value between two
@@ -30,7 +29,7 @@ class Trip:
         lost = self._value("lost")
         # irtt writes "false", "true", "true_up" or "true_down", although its documentation has the values true and
         # false.
-        self.lost = _LOST[lost] if isinstance(lost, bool) else str(lost)
+        self.lost = str(lost).lower() if isinstance(lost, bool) else str(lost)
         if self.lost not in ("false", "true", "true_up", "true_down"):
             raise ScenarioError(f"{where}: lost = {lost!r} is none of false, true, true_up, true_down", _HINT)
         if self.lost != "false" and part_of(trip, "delay", "rtt") is not None:
