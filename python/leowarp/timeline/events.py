@@ -29,6 +29,7 @@ class LinkKind:
     """The properties that links of one kind have in common.
 
     kind: isl, gsl or wire.
+    on_down: drain or drop. With drain, packets in the queue and in flight still arrive after the link goes down.
     rate_bps: The rate in both directions. None means no rate limit.
     limit_pkts, limit_bytes: The maximum number of waiting packets or bytes per direction.
     has_own_rate: False if other events set the rate, or if no event sets it. For example, the rate of a measured link

@@ -46,6 +46,7 @@ CHUNK_CODEWORDS = 1 << 19
 @dataclass(frozen=True, kw_only=True)
 class Harq:
     """The parameters of the link layer, which are scenario keys of ``[mobile]`` (docs/reference/scenario.md).
+    design/lms-harq.md gives the source of each default.
 
     kind: "incremental" or "chase". In a scenario, the key is `harq`.
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
@@ -218,7 +219,7 @@ def outcomes(
     starts = np.asarray(starts_ns, dtype=np.int64)
     if len(starts) and (starts[0] < 0 or starts[-1] + parameters.longest_ns > power.duration_ns):
         raise ValueError(f"codewords from {starts[0]} to {starts[-1]} ns in a power series of {power.duration_ns} ns")
-    known = levels_of_series(power, *_knowledge(parameters)) if levels is None else levels
+    known = _levels_of(power, parameters) if levels is None else levels
     run = _incremental if parameters.kind == "incremental" else _chase
     first_bits = parameters.first_transmission_bits(snr_db, known)
     parts = []
@@ -235,11 +236,15 @@ def outcomes(
 def levels_known(channel: LandMobile, parameters: Harq) -> Levels:
     """Return the power levels that a receiver expects if it knows the model of its channel, but not the random
     numbers."""
-    return levels_of_model(channel, *_knowledge(parameters))
+    return levels_of_model(
+        channel, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
+    )
 
 
-def _knowledge(parameters: Harq) -> tuple[float, float, int]:
-    return parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
+def _levels_of(power: PowerSeries, parameters: Harq) -> Levels:
+    return levels_of_series(
+        power, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
+    )
 
 
 class _Looks:

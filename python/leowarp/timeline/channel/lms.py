@@ -43,12 +43,12 @@ FRAMES = ("common", "by-state")
 @dataclass(frozen=True, kw_only=True)
 class LandMobile:
     """The scenario keys of ``[mobile]`` that describe the channel (docs/reference/scenario.md). If a key is None, its
-    value comes from the environment's parameter set.
+    value comes from the environment's parameter set. design/lms-harq.md gives the source of each default.
 
     environments_path: The user's file, if the set is not one of leowarp's.
     frames: "common" or "by-state". With `common`, each step of the Markov chain has the mean of the states' shortest
         lengths, weighted by the states' shares. Each state's share of the distance then equals its published share.
-        With `by-state`, the step length of each state is its shortest length.
+        With `by-state`, the step length of each state is its shortest length, which changes the states' shares.
     frame_m: With `common`, the length of a step instead of that mean.
     samples_per_wavelength: If the correlation distance is shorter than a wavelength, it is the number of samples per
         correlation distance. The diffuse power is interpolated linearly. With 16 samples, the error is at most 2 % of
