@@ -48,10 +48,7 @@ def read_iperf3(path: Path) -> Measurement:
     """
     skips = Skips()
     document, notes = _document(path, skips)
-    start, test = (
-        part if isinstance(part := part_of(document, *keys), dict) else {}
-        for keys in (("start",), ("start", "test_start"))
-    )
+    start, test = _object(document, "start"), _object(document, "start", "test_start")
     if test.get("protocol", "TCP") != "TCP":
         raise ScenarioError(
             f"{path}: start.test_start.protocol = {test['protocol']!r:.40}: only TCP's can be read", _HINT
@@ -145,6 +142,12 @@ def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value
     return found
+
+
+def _object(document: dict[str, Any], *keys: str) -> dict[str, Any]:
+    # Older iperf3 versions omit some objects.
+    found = part_of(document, *keys)
+    return found if isinstance(found, dict) else {}
 
 
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:

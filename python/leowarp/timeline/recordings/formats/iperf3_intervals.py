@@ -137,7 +137,7 @@ def _sum_of(
 
 def _check_rate(where: str, stream: dict[str, Any]) -> None:
     values: list[Any] = [stream.get(name) for name in ("start", "end", "bytes", "bits_per_second")]
-    if not {*map(type, values)} <= {int, float}:
+    if any(type(value) not in (int, float) for value in values):
         return
     start, end, moved, bps = values
     if abs(bps * (end - start) / 8 - moved) > _APART_RATIO * abs(moved) + _SEGMENT_BYTES:

@@ -134,6 +134,8 @@ def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Ser
 
 
 def _probe_bytes(document: dict[str, Any]) -> int | None:
-    length, headers = part_of(document, "config", "params", "length"), part_of(document, "config", "ip_version")
-    headers = _UDP_BYTES.get(str(headers))
-    return length + headers if headers is not None and type(length) is int and 0 < length < 65536 else None
+    length_bytes = part_of(document, "config", "params", "length")
+    header_bytes = _UDP_BYTES.get(str(part_of(document, "config", "ip_version")))
+    if header_bytes is None or type(length_bytes) is not int or not 0 < length_bytes < 65536:
+        return None
+    return length_bytes + header_bytes
