@@ -191,8 +191,10 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
     zeros = sum(row.delay_ns == 0 for row in rows)
     if zeros:
         notes = (*notes, f"{zeros} delays are 0, and are read as such: if that means lost, write -1 or nan instead")
-    measurement = (_with_numbers if SEQUENCE in columns else _without_numbers)(path, rows, notes)
-    return replace(measurement, round_trip=None, down=measurement.round_trip) if one_way else measurement
+    measurement = _with_numbers(path, rows, notes) if SEQUENCE in columns else _without_numbers(path, rows, notes)
+    if not one_way:
+        return measurement
+    return replace(measurement, round_trip=None, down=measurement.round_trip)
 
 
 class _Row:

@@ -22,7 +22,8 @@ from leowarp.timeline.recordings.measurement import PING_BYTES, Capacity, Measur
 from leowarp.timeline.recordings.repetition import repeated_capacity
 from leowarp.timeline.recordings.window import Stretch, is_large_table
 
-_LONGEST_MS = 60_000
+_LEOREPLAYER_INTERVAL_NS = 10_000_000
+_LEOREPLAYER_LONGEST_MS = 60_000
 
 
 def read(
@@ -66,7 +67,7 @@ def read(
         case "iperf3":
             return read_iperf3(path)
         case "leoreplayer":
-            return _leoreplayer(path, 10_000_000 if interval_ns is None else interval_ns)
+            return _leoreplayer(path, _LEOREPLAYER_INTERVAL_NS if interval_ns is None else interval_ns)
     raise ValueError(f"no reader of {kind}")
 
 
@@ -84,10 +85,10 @@ def _leoreplayer(path: Path, interval_ns: int) -> Measurement:
         raise ScenarioError(f"{path} is empty", hint)
     for line, cell in lines:
         # isascii is needed in addition to isdigit, because isdigit accepts superscripts and the digits of all scripts.
-        if not (cell.isascii() and cell.isdigit()) or len(cell) > 18 or int(cell) > _LONGEST_MS:
-            raise ScenarioError(
-                f"{path}:{line}: {cell[:40]!r} is not a delay in ms (a whole number up to {_LONGEST_MS})", hint
-            )
+        # int raises ValueError for thousands of digits, so the length is checked first.
+        if not (cell.isascii() and cell.isdigit()) or len(cell) > 18 or int(cell) > _LEOREPLAYER_LONGEST_MS:
+            rule = f"a whole number up to {_LEOREPLAYER_LONGEST_MS}"
+            raise ScenarioError(f"{path}:{line}: {cell[:40]!r} is not a delay in ms ({rule})", hint)
     delay_ms = np.array([int(cell) for _, cell in lines], dtype=np.int64)
     series = Series.of(np.arange(len(delay_ms), dtype=np.int64) * interval_ns, delay_ms * 1e6)
     return Measurement(

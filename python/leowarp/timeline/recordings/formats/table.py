@@ -234,6 +234,7 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
 
 
 def _cells(path: Path, number: int, line: str, hint: str) -> list[str]:
+    # csv raises an error for a cell of more than 131,072 characters, which is no number.
     try:
         return [cell.strip() for cell in next(csv.reader([line]))]
     except csv.Error as error:
