@@ -117,15 +117,14 @@ def _files_of_capacity(
         if file is None:
             continue
         round_ns = until_ns if keys.repeat else None
-        *ways, its_wall_ns = read_capacity(
+        one, other, its_wall_ns = read_capacity(
             file.path, keys.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
         )
         # If files are repeated, their wall-clock times disagree after the first round, so all files start at the
         # beginning of the run.
         if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
-            by_ns = its_wall_ns - wall_ns
-            ways = [way and replace(way, t_ns=way.t_ns + by_ns, end_ns=way.end_ns + by_ns) for way in ways]
-        one, other = ways
+            one = _later(one, its_wall_ns - wall_ns)
+            other = None if other is None else _later(other, its_wall_ns - wall_ns)
         if place == 1 or keys.capacity_up is not None:
             if other is not None:
                 raise ScenarioError(f"{file.path}: it has rate_up_mbps, and measured.capacity_up names a file too",
@@ -134,6 +133,10 @@ def _files_of_capacity(
             both_ways[1] = other
         both_ways[place] = one
     return both_ways[0], both_ways[1]
+
+
+def _later(capacity: Capacity, by_ns: int) -> Capacity:
+    return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)
 
 
 def constant(rate_bps: int) -> Capacity:
