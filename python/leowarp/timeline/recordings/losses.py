@@ -195,15 +195,16 @@ def _by_cause(
     """
     if schedule is None:
         return (), found
-    # A loss behind an obstacle ends at the next reconfiguration at the latest. Reconfigurations near the beginning or
-    # end of a loss do not count.
-    within = [
-        one for one in found
-        if not len(schedule.instants_ns(one.t_ns + _NEAR_NS, one.t_ns + one.length_ns - _NEAR_NS))
-    ]  # fmt: skip
+    # A loss behind an obstacle ends at the next reconfiguration at the latest.
+    within = [one for one in found if not _crosses(one, schedule)]
     # An obstacle may hide the satellite at any time of its slot. If all long losses begin at a reconfiguration, there
     # is no obstacle, and the handovers take long.
     between = [one for one in within if schedule.distance_ns(np.array([one.t_ns]))[0] > _NEAR_NS]
     if len(within) < _FEWEST_OBSTRUCTIONS or len(within) < len(found) / 2 or not between:
         return (), found
     return tuple(within), tuple(one for one in found if one not in within)
+
+
+def _crosses(one: LongLoss, schedule: Schedule) -> bool:
+    """Return whether a reconfiguration happens during the loss, but not near its beginning or end."""
+    return bool(len(schedule.instants_ns(one.t_ns + _NEAR_NS, one.t_ns + one.length_ns - _NEAR_NS)))

@@ -184,6 +184,10 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
     return np.asarray((after - before) / width)
 
 
+def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
+    return _edges(of.lost, at, of.apart_ns)
+
+
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
     """Return the edges of the delays' excess. The excess is the difference from the median, divided by the median
     deviation, and at most 20."""
@@ -194,4 +198,4 @@ def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArr
     return _edges(np.nan_to_num(np.clip(above_ns / spread_ns, 0, 20)), at, of.apart_ns)
 
 
-_CURVES = {STEPS: _levels, LOSSES: lambda of, at, _: _edges(of.lost, at, of.apart_ns), SPIKES: _spike_edges}
+_CURVES = {STEPS: _levels, LOSSES: _loss_edges, SPIKES: _spike_edges}

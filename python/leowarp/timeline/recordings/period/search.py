@@ -258,6 +258,7 @@ def weight(found: Search, period_s: float, phase_s: float) -> float:
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
+    """Return the log prior of a period and its phase, among all periods and phases that can be distinguished."""
     bin_s = ratios.signs.bin_s
     # If two periods differ by less than `apart_s`, their last instants differ by less than a bin. Such periods count as
     # one.

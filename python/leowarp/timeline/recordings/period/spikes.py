@@ -36,8 +36,8 @@ class Spike:
 
 
 def find_spikes(series: Series) -> tuple[Spike, ...]:
-    """Return the sequences of successive delays that are more than six standard deviations above their level. It is
-    computed from the median deviation, as if delays were normally distributed.
+    """Return the sequences of successive delays that are more than six standard deviations above their level. The
+    deviation is computed from the median deviation, as if delays were normally distributed.
 
     Returns: The spikes in chronological order. A series with fewer than eight replies has none.
     """
