@@ -17,7 +17,7 @@ from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.outages import outages_ns
 from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
-from leowarp.timeline.recordings.measurement import Transfer
+from leowarp.timeline.recordings.measurement import Transfer, stretches_of
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 _FEWEST_RUNS, _FEWEST_SEGMENTS = 10, 1000
@@ -212,10 +212,10 @@ def _runs(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return the number of runs of lost probes at each reconfiguration. For each run of lost probes, also return the
     logarithm of its length, and the number of its reconfiguration."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
-    logs = np.log((edges[1::2] - edges[::2]) * float(interval_ns))
+    begins, ends = stretches_of(lost)
+    logs = np.log((ends - begins) * float(interval_ns))
     first, last = (round((int(t) - schedule.phase_ns) / schedule.period_ns) for t in t_ns[[0, -1]])
-    nearest = np.rint((t_ns[edges[::2]] - schedule.phase_ns) / schedule.period_ns).astype(np.int64) - first
+    nearest = np.rint((t_ns[begins] - schedule.phase_ns) / schedule.period_ns).astype(np.int64) - first
     return np.bincount(nearest, minlength=last - first + 1).astype(np.float64), logs, nearest
 
 

@@ -6,12 +6,14 @@ import pyarrow as pa
 import pytest
 
 from leowarp.base.errors import TraceError
+from leowarp.base.tables.parquetfiles import read_table
 from leowarp.ephemeris import ephemeris_of
 from leowarp.media import routes_of, timeline_of
 from leowarp.scenario.schema import Network, Routing
-from leowarp.timeline import describe, read_table, replayed, write_table
+from leowarp.timeline import describe, write_table
 from leowarp.timeline.schema import EVENTS, TIMELINE
 from support.plans import chain, plan, star
+from support.replay import replayed
 
 
 def test_a_chain_of_two_links_reads_like_this() -> None:

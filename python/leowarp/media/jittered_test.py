@@ -12,8 +12,8 @@ from leowarp.media import routes_of, timeline_of
 from leowarp.routes import paths_of
 from leowarp.scenario.schema import Jittered, Plan
 from leowarp.scenario.text.key import InputFile
-from leowarp.timeline import replayed
 from support.plans import chain
+from support.replay import replayed
 
 
 def jittered(**changed) -> Plan:

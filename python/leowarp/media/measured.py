@@ -31,7 +31,7 @@ from leowarp.scenario.schema import Measured, Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurement, Times
-from leowarp.timeline.recordings.planned import measurement_of, probe_bytes_of, unshaped
+from leowarp.timeline.recordings.planned import constant, measurement_of, probe_bytes_of
 from leowarp.timeline.recordings.rows import Rows, channel_rows
 from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_events, row_routes
@@ -51,7 +51,8 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     begins_at = plan.flows[0].source if keys.rtt_from == "auto" else keys.rtt_from
     channels = channel_rows(measured, keys, begin_ns, end_ns, down_first=begins_at == "A")
     capacities = [
-        unshaped() if capacity is None else capacity
+        # A direction for which no capacity was measured has no rate limit.
+        constant(UNSHAPED) if capacity is None else capacity
         for capacity in (measured.capacity_down, measured.capacity_up or _same_way_back(measured, keys))
     ]
     for rows in channels:

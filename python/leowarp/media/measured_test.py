@@ -14,8 +14,9 @@ from leowarp.base.errors import ScenarioError
 from leowarp.media import timeline_of
 from leowarp.scenario.schema import Measured, Network, Plan, Run
 from leowarp.scenario.text.key import InputFile
-from leowarp.timeline import describe, replayed, warnings_of
+from leowarp.timeline import describe, warnings_of
 from support.plans import S, chain
+from support.replay import replayed
 
 MS = 1_000_000
 

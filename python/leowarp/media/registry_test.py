@@ -12,8 +12,8 @@ from leowarp.media import planned, routes_of, timeline_of
 from leowarp.scenario.media.medium import MEDIA
 from leowarp.scenario.schema import Access, Jittered, Measured, Medium, Mobile, Plan
 from leowarp.scenario.text.key import InputFile
-from leowarp.timeline import replayed
 from support.plans import chain, plan
+from support.replay import replayed
 
 
 @pytest.fixture(scope="module")

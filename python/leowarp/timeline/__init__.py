@@ -3,5 +3,4 @@
 network. The guest gets no information about the network except these events."""
 
 from leowarp.timeline.description import describe, warnings_of
-from leowarp.timeline.files import read_table, write_table
-from leowarp.timeline.replay import Replay, replayed
+from leowarp.timeline.files import write_table

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from leowarp.routes import Routes
 from leowarp.routes.schema import table_schema
-from leowarp.scenario.schema import Plan
+from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Mobile, Plan
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
@@ -25,37 +24,12 @@ _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
 
 
-class LinkKeys(Protocol):
-    """The common keys of all plan sections about links with a queue."""
-
-    @property
-    def overhead_bytes(self) -> int: ...
-    @property
-    def queue_pkts(self) -> int | None: ...
-    @property
-    def queue_bytes(self) -> int | None: ...
-    @property
-    def queue_discipline(self) -> str: ...
-    @property
-    def ecn(self) -> bool: ...
-    @property
-    def queue_parameters(self) -> Mapping[str, int]: ...
-
-
-class SteadyLinkKeys(LinkKeys, Protocol):
-    """The keys of links with a constant rate and a constant loss ratio, equal in both directions."""
-
-    @property
-    def left_bps(self) -> int | None: ...
-    @property
-    def loss_ratio(self) -> float: ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class LinkKind:
     """The properties that links of one kind have in common.
 
     kind: isl, gsl or wire.
+    on_down: drain or drop. With drain, packets in the queue and in flight still arrive after the link goes down.
     rate_bps: The rate in both directions. None means no rate limit.
     limit_pkts, limit_bytes: The maximum number of waiting packets or bytes per direction.
     has_own_rate: False if other events set the rate, or if no event sets it. For example, the rate of a measured link
@@ -89,23 +63,17 @@ class LinkKind:
     queue_parameters: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
+    def shaped(plan: Plan, kind: str, section: Chain | Ground | Isl, on_down: str) -> LinkKind:
         """Return a link with a queue, from a section of the plan. The link's rate and loss are the same in both
-        directions.
-
-        `kind` is isl or gsl. `on_down` is drain or drop. With drain, packets in the queue and in flight still arrive
-        after the link goes down.
-        """
+        directions."""
         link = LinkKind.queued(plan, kind, section, on_down)
         return replace(link, rate_bps=section.left_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
 
     @staticmethod
-    def queued(plan: Plan, kind: str, section: LinkKeys, on_down: str) -> LinkKind:
+    def queued(plan: Plan, kind: str, section: Chain | Ground | Isl | Measured | Mobile, on_down: str) -> LinkKind:
         """Return a link with a queue from a section of the plan. Its rates and losses are set separately for each
         direction."""
-        discipline, counts = plan.network.link_model, plan.network.queue_counts
-        if discipline == "netem" and section.queue_bytes is not None:
-            raise ValueError("netem limits packets, not bytes: not a resolved plan")
+        discipline = plan.network.link_model
         return LinkKind(
             kind=kind,
             discipline=discipline,
@@ -114,7 +82,7 @@ class LinkKind:
             limit_pkts=section.queue_pkts,
             limit_bytes=section.queue_bytes,
             has_own_rate=False,
-            limit_counts_flying=discipline == "netem" and counts == "waiting",
+            limit_counts_flying=discipline == "netem" and plan.network.queue_counts == "waiting",
             full_packet_bytes=plan.network.mtu_bytes,
             queue=section.queue_discipline,
             ecn=section.ecn,
@@ -158,20 +126,11 @@ class LinkKind:
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 
 
-@dataclass(frozen=True)
-class _Bulk:
-    """Many events of one kind, as columns of equal length. Millions of events as dicts would take too much memory."""
-
-    event: str
-    t_ns: pa.Array
-    columns: dict[str, pa.Array]
-
-
 class Events:
     """Collects the events of a timeline.
 
     There may be millions of events of some kinds (`delays`, `capacity`, `channel`). They are stored and sorted as
-    columns.
+    columns, because dicts would take too much memory.
 
     names: The names of all nodes. The methods identify a node by its index in this list.
     """
@@ -180,15 +139,14 @@ class Events:
         self._names = list(names)
         self._rows: list[tuple[int, int, dict[str, object]]] = []
         self._links: dict[tuple[int, int], list[tuple[dict[str, object], LinkKind]]] = {}
-        self._bulks: list[_Bulk] = []
+        self._bulks: list[tuple[str, dict[str, pa.Array]]] = []
 
     def node(self, node: int, kind: str) -> None:
         """Add a node, which exists from time 0. `kind` is satellite, ground, host or router."""
         self._add(0, "node", a=self._names[node], kind=kind)
 
     def link_up(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """Bring a link up, with its rate and loss in both directions. The link's queue is set only when the link comes
-        up for the first time."""
+        """Bring a link up, with its rate and loss in both directions."""
         is_first = (a, b) not in self._links
         self._link(t_ns, a, b, link, up=True)
         # Rate and loss are set again each time, because the guest creates the link anew.
@@ -254,13 +212,11 @@ class Events:
         if both_ways:
             # The order of simultaneous events decides the bytes of the file. The events of a link's two directions are
             # therefore next to each other.
-            a, b, delay_ns = (
-                np.column_stack([a, b]).ravel(),
-                np.column_stack([b, a]).ravel(),
-                np.repeat(delay_ns, 2),
-            )
-        columns = {"a": self._named(a), "b": self._named(b), "delay_ns": pa.array(delay_ns)}
-        self._bulks.append(_Bulk("delay", pa.array(np.full(len(a), t_ns, dtype=np.int64)), columns))
+            a, b = np.column_stack([a, b]).ravel(), np.column_stack([b, a]).ravel()
+            delay_ns = np.repeat(delay_ns, 2)
+        times = pa.array(np.full(len(a), t_ns, dtype=np.int64))
+        columns = {"t_ns": times, "a": self._named(a), "b": self._named(b), "delay_ns": pa.array(delay_ns)}
+        self._bulks.append(("delay", columns))
 
     def capacity(self, a: int, b: int, t_ns: NDArray[np.int64], rate_bps: NDArray[np.int64]) -> None:
         """Set the capacity of direction a>b as a table. The rate is `rate_bps[i]` from `t_ns[i]` on.
@@ -356,13 +312,12 @@ class Events:
         # stay in the order of addition, because lexsort is stable.
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
-        for bulk in self._bulks:
-            count = len(bulk.t_ns)
-            event = pa.array([bulk.event]).take(pa.array(np.zeros(count, dtype=np.int32)))
-            given = {"t_ns": bulk.t_ns, "event": event, **bulk.columns}
-            columns = [given.get(field.name, pa.nulls(count, field.type)) for field in schema]
-            parts.append(pa.Table.from_arrays(columns, schema=schema))
-            ranks.append(np.full(count, _RANKS[bulk.event]))
+        for event, given in self._bulks:
+            count = len(given["t_ns"])
+            columns = {**given, "event": pa.array([event]).take(pa.array(np.zeros(count, dtype=np.int32)))}
+            arrays = [columns.get(field.name, pa.nulls(count, field.type)) for field in schema]
+            parts.append(pa.Table.from_arrays(arrays, schema=schema))
+            ranks.append(np.full(count, _RANKS[event]))
         table = pa.concat_tables(parts).combine_chunks()
         # lexsort takes the primary key last.
         order = np.lexsort([np.concatenate(ranks), table["t_ns"].to_numpy()])
@@ -372,19 +327,14 @@ class Events:
         return pa.array(self._names).take(pa.array(nodes))
 
     def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
-        """Add rows of a table for one direction, as columns.
-
-        Raises ValueError if a column and the instants differ in length.
-        """
         for name, column in values.items():
             if len(column) != len(t_ns):
                 raise ValueError(f"{event}: {len(column)} values of {name} at {len(t_ns)} instants")
         ends = {"a": self._named(np.full(len(t_ns), a)), "b": self._named(np.full(len(t_ns), b))}
-        self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
+        self._bulks.append((event, {"t_ns": pa.array(t_ns, pa.int64()), **ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
-        """Add a `link` event, up or down. The row can be looked up by its link, so that `make_room_for_flying` can
-        later raise the row's queue limit."""
+        # The row can be looked up by its link, so that `make_room_for_flying` can later raise the row's queue limit.
         row = self._add(
             t_ns,
             "link",

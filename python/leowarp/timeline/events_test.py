@@ -9,7 +9,7 @@ import pytest
 from leowarp.base.errors import TraceError
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.metadata import TimelineMetadata
-from leowarp.timeline.replay import replayed
+from support.replay import replayed
 
 LINK = LinkKind(kind="gsl", discipline="leolink", on_down="drop", overhead_bytes=14, limit_pkts=500, has_own_rate=False)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on disk. Tables with equal content give files with equal bytes."""
+"""Writes tables to disk. Tables with equal content give files with equal bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp.base import plainfiles
-from leowarp.base.tables import parquetfiles
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -23,11 +22,3 @@ def write_table(table: pa.Table, path: Path) -> None:
     pq.write_table(
         table.combine_chunks(), path, version="2.6", compression="zstd", row_group_size=1 << 20, use_dictionary=True
     )
-
-
-def read_table(path: Path) -> pa.Table:
-    """Read a table written by `write_table`, with its metadata.
-
-    Raises TraceError if the file is missing or not Parquet.
-    """
-    return parquetfiles.read_table(path, hint="is the run complete? see its manifest.json")

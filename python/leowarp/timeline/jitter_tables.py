@@ -7,10 +7,8 @@ have 16 bits, so a random delay differs from `mean` by at most 4 times `jitter`.
 table are equally likely. The table is the inverse of the distribution function at the midpoints of 16384 equal shares
 of probability.
 
-All distributions here have mean 0 and standard deviation 1. Some values of these distributions exceed 4, which is
-netem's limit. The values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is
-set to the standard deviation times the multiplier. After the division, all values are within the limit, so netem need
-not clip the distribution's tail.
+All distributions here have mean 0 and standard deviation 1. Their values are divided by a power of two, the multiplier,
+so that netem's limit does not clip the tail. netem's jitter is set to the standard deviation times the multiplier.
 """
 
 from __future__ import annotations
@@ -31,14 +29,12 @@ ENTRIES = 16384
 JITTER_MAX_NS = 2**31 - 1
 """netem silently caps its jitter at this value (`netem_change`)."""
 
-DISTRIBUTIONS = ("uniform", "normal", "exponential", "table")
-
 
 @dataclass(frozen=True)
 class JitterTable:
     """netem's input for a distribution with standard deviation 1.
 
-    name: One of `DISTRIBUTIONS`.
+    name: uniform, normal, exponential or table.
     multiplier: netem's parameter for the jitter, divided by the wanted standard deviation.
     values: int16 array of shape (16384,) or (0,). The values ascend. An empty array stands for netem's built-in uniform
         distribution from -jitter to +jitter.

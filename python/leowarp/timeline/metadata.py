@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -50,10 +49,8 @@ class TimelineMetadata:
 
     def values(self) -> dict[str, object]:
         """Return the metadata in the form that `encode_metadata` and `table_schema` take."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
         # Metadata are stored as JSON, so the dataclass is converted to a dict.
-        if self.harq is not None:
-            given["harq"] = asdict(self.harq)
+        given = vars(self) | {"harq": None if self.harq is None else asdict(self.harq)}
         return {name: value for name, value in given.items() if value is not None}
 
     @classmethod
@@ -65,15 +62,11 @@ class TimelineMetadata:
         Raises TraceError if `harq` does not have the form that this version writes.
         """
         given = {field.name: decode_metadata(schema, field.name) for field in fields(cls)}
-        return cls(**given | {"warnings": given["warnings"] or [], "harq": _codewords(given["harq"])})
-
-
-def _codewords(value: Mapping[str, Any] | None) -> CodewordSummary | None:
-    if value is None:
-        return None
-    try:
-        return CodewordSummary(**value)
-    except TypeError as error:
-        raise TraceError(
-            f"reading the timeline's metadata `harq`: {error}", "another version of leowarp made the run; make it again"
-        ) from None
+        try:
+            harq = None if given["harq"] is None else CodewordSummary(**given["harq"])
+        except TypeError as error:
+            raise TraceError(
+                f"reading the timeline's metadata `harq`: {error}",
+                "another version of leowarp made the run; make it again",
+            ) from None
+        return cls(**given | {"warnings": given["warnings"] or [], "harq": harq})

@@ -31,8 +31,6 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
 
     The nodes are the routers, followed by the hosts of A and B. Wires connect the hosts to the first and the last
     router.
-
-    link: The properties of every link between routers.
     """
     events = Events([*routes.nodes, *(host_node(station) for station in ENDS)])
     hops = len(routes.nodes) - 1

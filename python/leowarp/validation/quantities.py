@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.fitting.slotted import slotted
-from leowarp.timeline.recordings.measurement import Series, Transfer
+from leowarp.timeline.recordings.measurement import Series, Transfer, stretches_of
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import find_spikes
 
@@ -42,8 +42,8 @@ def of_probes(series: Series, schedule: Schedule | None) -> Samples:
         above_ns = (series.delay_ns - floor_ns[probes.slot])[probes.clear]
         found[ABOVE] = above_ns[~np.isnan(above_ns)] / 1e6
     found[SPIKES] = np.array([spike.height_ns for spike in find_spikes(series)], dtype=np.float64) / 1e6
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], series.lost.astype(np.int8), [0]])))
-    found[LOSSES] = (edges[1::2] - edges[::2]).astype(np.float64)
+    begins, ends = stretches_of(series.lost)
+    found[LOSSES] = (ends - begins).astype(np.float64)
     return found
 
 

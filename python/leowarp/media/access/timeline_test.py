@@ -9,8 +9,9 @@ from leowarp.media import routes_of, timeline_of
 from leowarp.media.access.timeline import slots_of_timeline
 from leowarp.routes import paths_of
 from leowarp.scenario.schema import Network
-from leowarp.timeline import describe, replayed, warnings_of
+from leowarp.timeline import describe, warnings_of
 from support.probes import plan_of, profile_for
+from support.replay import replayed
 
 
 def of_kind(plan, event):

@@ -18,8 +18,8 @@ from leowarp.media.registry import planned, routes_of, timeline_of
 from leowarp.routes import Routes
 from leowarp.scenario import load, resolve
 from leowarp.scenario.schema import Access, Isl, Plan, Routing
-from leowarp.timeline import Replay
 from support.plans import S, plan, star
+from support.replay import Replay
 
 FOUR = ("Madrid", "Tokyo", "Aalborg", "Cape Town")
 MESH = (("Madrid", "Tokyo"), ("Aalborg", "Tokyo"), ("Tokyo", "Cape Town"), ("Cape Town", "Aalborg"))

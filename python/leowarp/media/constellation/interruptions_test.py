@@ -15,8 +15,8 @@ from leowarp.media.registry import routes_of, timeline_of
 from leowarp.routes.links import isl_rule
 from leowarp.scenario import load, resolve
 from leowarp.scenario.schema import Shell
-from leowarp.timeline import Replay
 from support.elements import orbits_of, written
+from support.replay import Replay
 
 MS, S = 1_000_000, 1_000_000_000
 BASE = {"run.start": "0 s", "run.duration": "600 s"}

@@ -13,8 +13,8 @@ from leowarp.media.constellation.switching import Switching
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.media.registry import routes_of
 from leowarp.scenario import load, resolve
-from leowarp.timeline.replay import Replay
-from leowarp.timeline.unsettled import unsettled
+from leowarp.timeline.description import unsettled
+from support.replay import Replay
 
 MS, S = 1_000_000, 1_000_000_000
 PATH = (10, 1, 2, 3, 11)

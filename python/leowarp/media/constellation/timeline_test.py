@@ -15,8 +15,8 @@ from leowarp.media import routes_of
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.routes import Routes, paths_of
 from leowarp.scenario.schema import Constellation, Ground, Isl, Network, Plan, Routing
-from leowarp.timeline import Replay, replayed
 from support.plans import S, plan, shell, star
+from support.replay import Replay, replayed
 
 NARROW = Ground(max_ground_range_m=700e3)
 """With this ground range, Madrid or Tokyo sometimes sees no satellite."""

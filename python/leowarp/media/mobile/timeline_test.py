@@ -13,8 +13,9 @@ from leowarp.media import check, routes_of, timeline_of
 from leowarp.media.mobile import fading_of, harq_of
 from leowarp.routes.observed import node_positions_m
 from leowarp.scenario import load, resolve
-from leowarp.timeline import replayed, warnings_of
+from leowarp.timeline import warnings_of
 from leowarp.timeline.channel import Harq, LandMobile, channel_rows
+from support.replay import replayed
 
 SECOND = 1_000_000_000
 

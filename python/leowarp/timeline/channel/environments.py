@@ -108,7 +108,6 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
 
 
 def _listed(known: tuple[Environment, ...]) -> str:
-    """Return the existing sets as text for messages. For each name, the text lists the elevations."""
     angles: dict[str, list[str]] = {}
     for entry in known:
         angles.setdefault(entry.name, []).append(f"{entry.elevation_deg:g}")
@@ -117,13 +116,10 @@ def _listed(known: tuple[Environment, ...]) -> str:
 
 @cache
 def _ours() -> tuple[Environment, ...]:
-    """Return leowarp's own sets, read once per process."""
     return _read(OURS)
 
 
 def _read(path: Path) -> tuple[Environment, ...]:
-    """Return every set of a TOML or JSON file, checked key by key. The file is read as JSON if its name ends in .json,
-    and otherwise as TOML."""
     try:
         text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
         document = json.loads(text) if path.suffix == ".json" else tomltext.loads(text)
@@ -153,8 +149,7 @@ class _Entry:
         self._only(entry, _KEYS, where)
 
     def environment(self) -> Environment:
-        """Return the environment that this table of the file describes. Errors name the file, and the set's number and
-        name."""
+        """Return the environment that this table of the file describes."""
         name = self._text("name")
         self.where = f"{self.where} ({name})"
         states = self._states()
@@ -164,15 +159,15 @@ class _Entry:
             elevation_deg=self._number(self.entry, "elevation_deg", 0, 90),
             states=states,
             transitions=self._transitions(len(states)),
-            correlation_m=self._length("correlation_m"),
+            correlation_m=self._length("correlation_m", 1e-3),
             state_lengths_m=None if lengths is None else self._lengths(lengths, len(states)),
-            transition_m=self._length("transition_m"),
+            # A slope of 0 m is a step; every other length must be positive.
+            transition_m=self._length("transition_m", 0),
             source=self._text("source", ""),
             note=self._text("note", ""),
         )
 
     def _states(self) -> tuple[Loo, ...]:
-        """Return Loo's parameters of each state, in dB relative to line of sight."""
         rows = self.entry.get("states")
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             raise ScenarioError(f"{self.where}: `states` is not a list of tables", _HINT)
@@ -184,23 +179,11 @@ class _Entry:
             name = row.get("name", f"state {number}")
             if not isinstance(name, str):
                 raise ScenarioError(f"{self.where}: the name of state {number} is not a text", _HINT)
-            states.append(
-                Loo(
-                    # Bounds for levels of a radio link: a value outside of them is a typing error.
-                    mean_db=self._number(row, "mean_db", -200, 30),
-                    deviation_db=self._number(row, "deviation_db", 0, 30),
-                    multipath_db=self._number(row, "multipath_db", -200, 30),
-                    name=name,
-                )
-            )
+            levels = {key: self._number(row, key, *bounds) for key, bounds in _LEVELS_DB.items()}
+            states.append(Loo(name=name, **levels))
         return tuple(states)
 
     def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
-        """Return the transition probabilities, with each row divided by its sum.
-
-        Raises ScenarioError if it is not n rows of n, a row's sum differs from 1 by more than `ROW_SUM_TOLERANCE`, or a
-            state is never reached.
-        """
         rows = self.entry.get("transitions")
         if not isinstance(rows, list) or len(rows) != n or any(not isinstance(r, list) or len(r) != n for r in rows):
             raise ScenarioError(
@@ -230,14 +213,11 @@ class _Entry:
         return tuple(shares)
 
     def _lengths(self, values: Any, n: int) -> tuple[float, ...]:
-        """Return the shortest length of each state, in m."""
         if not isinstance(values, list) or len(values) != n:
             raise ScenarioError(f"{self.where}: `state_lengths_m` is not a list of {n} lengths, one a state", _HINT)
         return tuple(self._value(value, "state_lengths_m", 1e-3, 1e6) for value in values)
 
-    def _length(self, key: str) -> float | None:
-        # A slope of 0 m is a step; every other length must be positive.
-        low = 0 if key == "transition_m" else 1e-3
+    def _length(self, key: str, low: float) -> float | None:
         return None if key not in self.entry else self._number(self.entry, key, low, 1e6)
 
     def _text(self, key: str, default: str | None = None) -> str:
@@ -247,8 +227,7 @@ class _Entry:
         return value
 
     def _number(self, table: dict[str, Any], key: str, low: float, high: float) -> float:
-        """Return a required number of a table. The number must be within bounds. Only a typing error exceeds these
-        bounds."""
+        # Only a typing error exceeds the bounds.
         if key not in table:
             raise ScenarioError(f"{self.where}: `{key}` is missing", _HINT)
         return self._value(table[key], key, low, high)
@@ -263,8 +242,7 @@ class _Entry:
 
     @staticmethod
     def _only(table: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
-        """Reject an unknown key. If a misspelt key were ignored, the key with the right spelling would seem to be
-        missing."""
+        # If a misspelt key were ignored, the key with the right spelling would seem to be missing.
         for key in table:
             if key not in keys:
                 raise ScenarioError(f"{where}: unknown key {key!r}", one_of(key, keys, "the keys are"))
@@ -272,5 +250,7 @@ class _Entry:
 
 _KEYS = ("name", "elevation_deg", "states", "transitions", "correlation_m", "state_lengths_m", "transition_m",
          "source", "note")  # fmt: skip
-_STATE_KEYS = ("name", "mean_db", "deviation_db", "multipath_db")
+# Bounds for levels of a radio link: a value outside of them is a typing error.
+_LEVELS_DB = {"mean_db": (-200, 30), "deviation_db": (0, 30), "multipath_db": (-200, 30)}
+_STATE_KEYS = ("name", *_LEVELS_DB)
 _HINT = "the form of the file is that of our own tables: docs/concepts/mobile-channel.md"

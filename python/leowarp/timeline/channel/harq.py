@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hybrid ARQ over a fading channel: each packet's number of retransmissions, and its arrival time or its loss.
-
-A packet fills one codeword. The first transmission of a codeword and its retransmissions start at intervals of
-`retransmission_delay_ns`. A transmission delivers the mutual information of its symbols, at the received power during
-the transmission. The receiver stores the information of all transmissions of a codeword. The receiver decodes the
-codeword when the sum of the information reaches the threshold. The threshold is `threshold_ratio` times the number of
-data bits. If the sum is below the threshold, the receiver requests another transmission, at most `retransmissions`
-times. If the sum is below the threshold even after the last transmission, the packet is lost.
+docs/concepts/mobile-channel.md describes the model.
 
 - `incremental` (type II): every transmission sends new bits, and the receiver adds up their information. `Harq.rule`
   says how the receiver determines the number of new bits. After the whole codeword has been sent, there are no new
@@ -51,32 +45,22 @@ CHUNK_CODEWORDS = 1 << 19
 
 @dataclass(frozen=True, kw_only=True)
 class Harq:
-    """The parameters of the link layer.
+    """The parameters of the link layer, which are scenario keys of ``[mobile]`` (docs/reference/scenario.md).
+    design/lms-harq.md gives the source of each default.
 
-    kind: "incremental" or "chase"
+    kind: "incremental" or "chase". In a scenario, the key is `harq`.
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: `data_bits` is the number of data bits in a codeword. `codeword_bits` is the number of
-        bits after encoding with the mother code. A codeword carries one IP packet of at most data_bits / 8 bytes.
-    rate_bps: The data bits per second if nothing is retransmitted. The default of 40 Mbit/s comes from the study that
-        design/lms-harq.md reproduces.
-    retransmissions: The maximum number of retransmissions of a codeword.
-    first_delay_ns, retransmission_delay_ns: `first_delay_ns` is the time from the start of the first transmission until
-        it is decoded. `retransmission_delay_ns` is the time between the starts of two successive transmissions.
+    data_bits: A codeword carries one IP packet of at most data_bits / 8 bytes.
     threshold_kind: "constant" or "by-rate". For "constant", a codeword decodes once it has `threshold_ratio`
         information per data bit. For "by-rate", the requirement is the value of RATIOS_BY_RATE at the code rate of the
         bits sent so far.
-    rule: "received", "predicted", "statistics" or "equal". The rule by which the receiver determines the number of bits
-        of the next transmission. The number of bits is the missing information, divided by the information that one bit
-        is expected to deliver. The expected information per bit depends on the expected power. With `received`, the
-        expected power is that of the last received transmission. `predicted` expects the power that the channel exceeds
-        with the target probability after `retransmission_delay_ns`. This expectation takes into account the power that
-        was just received. With `statistics`, the channel exceeds the expected power with the target probability at a
-        random time. Before the first transmission, `received` and `predicted` use the expected power of `statistics`.
-        With `equal`, every transmission sends an equal part of the codeword.
-    first_target_ratio, target_ratio: The target probability that a codeword can be decoded after the first
-        transmission, and after each later transmission.
-    last_sends_rest: Whether the last transmission sends all remaining bits. A packet is lost if it is not complete
-        after the last transmission.
+    rule: "received", "predicted", "statistics" or "equal". The number of bits of the next transmission is the missing
+        information, divided by the information that one bit is expected to deliver. With `received`, the expected power
+        is that of the last received transmission. `predicted` expects the power that the channel exceeds with the
+        target probability `retransmission_delay_ns` after such a power. With `statistics`, the channel exceeds the
+        expected power with the target probability at a random time. Before the first transmission, `received` and
+        `predicted` use the expected power of `statistics`. With `equal`, every transmission sends an equal part of the
+        codeword.
     first_bits: The number of bits in the first transmission. None means that `rule` determines this number of bits.
     """
 
@@ -138,20 +122,12 @@ class Harq:
         return max(1, round(self.data_bits * 1_000_000_000 / self.rate_bps))
 
     @property
-    def packet_bytes(self) -> int:
-        """The length in bytes of the largest IP packet that fits into a codeword."""
-        return self.data_bits // 8
-
-    @property
     def longest_ns(self) -> int:
         """The time by which a power series must extend beyond the start of the last codeword."""
-        return self.retransmissions * self.retransmission_delay_ns + self._longest_transmission_ns
-
-    @property
-    def _longest_transmission_ns(self) -> int:
         # The first transmission takes one period and has at least data_bits bits. No transmission has more than
-        # codeword_bits bits, so no transmission takes longer than the returned time.
-        return self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
+        # codeword_bits bits, so no transmission takes longer than this.
+        transmission_ns = self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
+        return self.retransmissions * self.retransmission_delay_ns + transmission_ns
 
     @property
     def needed_ratio(self) -> float:
@@ -288,7 +264,6 @@ class _Looks:
         self._symbol_bits = BITS_PER_SYMBOL[harq.modulation]
 
     def information(self) -> _Mean:
-        """Return the mutual information of one bit as a function of time."""
         return _Mean(mutual_information(self.harq.modulation, self._ratio) / self._symbol_bits)
 
     def energy(self) -> _Mean:
@@ -319,7 +294,6 @@ class _Mean:
         return (self._until(begin + length) - self._until(begin)) / length
 
     def _until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the integral of the values from the first sample to each position in `place`."""
         k = np.minimum(place.astype(np.intp), len(self._values) - 2)
         f = place - k
         here = self._values[k]
@@ -327,10 +301,7 @@ class _Mean:
 
 
 def _incremental(looks: _Looks, levels: Levels) -> _Columns:
-    """Return the outcomes if each transmission sends new bits, and the information adds up (type II).
-
-    Returns: arrays of shape (n,)
-    """
+    """Return the outcomes if each transmission sends new bits, and the information adds up (type II)."""
     harq, information, energy = looks.harq, looks.information(), looks.energy()
     got = np.zeros(looks.count)
     sent = np.zeros(looks.count)
@@ -381,7 +352,6 @@ def _asked(
 
 
 def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Es/N0 that the receiver expects for the next transmission."""
     seen_db = power_db(seen)
     match looks.harq.rule:
         case "predicted":
@@ -393,10 +363,7 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
 
 def _chase(looks: _Looks, levels: Levels) -> _Columns:
     """Return the outcomes for codewords whose transmissions all repeat the bits of the first one. The energies of all
-    transmissions are added before decoding (maximum ratio combining).
-
-    Returns: The same three arrays as `_incremental`.
-    """
+    transmissions are added before decoding (maximum ratio combining)."""
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]
     # Every transmission repeats the same bits. The code rate therefore stays the same, and so does the threshold.

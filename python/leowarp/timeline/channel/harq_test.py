@@ -37,7 +37,7 @@ def starts(count, harq, step=1):
 
 def test_a_codeword_is_one_packet_of_1115_bytes_every_223_us_at_40_mbit_per_second():
     harq = Harq()
-    assert harq.packet_bytes == 1115
+    assert harq.data_bits == 8 * 1115
     assert harq.codeword_period_ns == 223_000
 
 

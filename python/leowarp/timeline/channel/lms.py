@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The land-mobile-satellite channel of Perez-Fontan: a Markov chain of shadowing states, with Loo fading within each
-state.
+state. docs/concepts/mobile-channel.md has the formulas.
 
 A terminal moves through an environment at a steady speed. Every random value is a function of the distance travelled,
-not of time:
+not of time. The direct signal has phase 0, because a receiver tracks its phase: the satellite's movement changes only
+the phase of the direct signal.
 
-- the state: the environment's Markov chain makes one step per frame (see `LandMobile.frames`);
-- the direct signal: `mean_db + deviation_db n` with a Gaussian process n of correlation distance `correlation_m`;
-- the diffuse signal: a complex Gaussian process of power `multipath_db`, with Clarke's Doppler spectrum of width speed
-  / wavelength;
-- between states, the three levels change over a distance of `transition_m`.
-
-The power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0,
-because a receiver tracks its phase. The satellite's movement changes only the phase of the direct signal.
-
-A terminal at rest receives the same power during the whole run. Its channel is frozen. With a different seed, the
-terminal is at a different place. A frozen channel is allowed, but its level says nothing about the environment. For
-this reason, `power_series(...).frozen` is true.
+A terminal at rest receives the same power during the whole run. Its channel is frozen, and its level says nothing about
+the environment. For this reason, `power_series(...).frozen` is true.
 """
 
 from __future__ import annotations
@@ -51,26 +42,17 @@ FRAMES = ("common", "by-state")
 
 @dataclass(frozen=True, kw_only=True)
 class LandMobile:
-    """The scenario keys that describe the channel. If a key is None, its value comes from the environment's parameter
-    set.
+    """The scenario keys of ``[mobile]`` that describe the channel (docs/reference/scenario.md). If a key is None, its
+    value comes from the environment's parameter set. design/lms-harq.md gives the source of each default.
 
-    environment, elevation_deg, environments_path: `environment` and `elevation_deg` select the parameter set. If the
-        set is not one of leowarp's, `environments_path` is the user's file.
-    speed_m_per_s: The speed of the terminal. 0 means a frozen channel. The default is 60 km/h, the speed of a car on a
-        road between trees.
-    carrier_hz: The carrier frequency. The default is 2.2 GHz, the band in which the tables were measured.
-    correlation_m, transition_m: The correlation distance of the direct signal. The length of the slope between two
-        states.
-    frames: "common" or "by-state". The length of a step of the Markov chain. With `common`, the step has the same
-        length in every state. This length is the mean of the states' shortest lengths, weighted by the states' shares.
-        If all steps are equally long, each state's share of the distance equals its share in the chain's stationary
-        distribution. The published shares are also equal to this distribution. `by-state`: the step length of each
-        state is the shortest length of this state. This step length changes the states' shares of the distance.
-    frame_m: The length of a step. With `common`, this length is used instead of the weighted mean of the shortest
-        lengths of all states.
-    samples_per_wavelength: The number of samples per wavelength. If the correlation distance is shorter than a
-        wavelength, it is the number of samples per correlation distance. The diffuse power is interpolated linearly.
-        With 16 samples, the error is at most 2 % of the mean diffuse power.
+    environments_path: The user's file, if the set is not one of leowarp's.
+    frames: "common" or "by-state". With `common`, each step of the Markov chain has the mean of the states' shortest
+        lengths, weighted by the states' shares. Each state's share of the distance then equals its published share.
+        With `by-state`, the step length of each state is its shortest length, which changes the states' shares.
+    frame_m: With `common`, the length of a step instead of that mean.
+    samples_per_wavelength: If the correlation distance is shorter than a wavelength, it is the number of samples per
+        correlation distance. The diffuse power is interpolated linearly. With 16 samples, the error is at most 2 % of
+        the mean diffuse power.
     """
 
     environment: str = "intermediate-tree-shadowed"
@@ -113,28 +95,20 @@ class LandMobile:
         """The wavelength in m: speed of light / carrier frequency."""
         return SPEED_OF_LIGHT_M_PER_S / self.carrier_hz
 
-    @property
-    def doppler_hz(self) -> float:
-        """The largest Doppler shift of the diffuse signal, in Hz: speed / wavelength. The spectrum of the diffuse
-        signal is twice as wide as this shift."""
-        return self.speed_m_per_s / self.wavelength_m
-
     def model(self) -> Model:
         """Return the parameters. Lengths that the user did not set are taken from the environment's parameter set.
-
-        The lengths that the user sets override the lengths of the parameter set.
 
         Raises ScenarioError if the environment does not exist, or if its parameter set lacks a length that the user did
         not set.
         """
-        surroundings = environment(self.environment, self.elevation_deg, self.environments_path)
-        if self.correlation_m is not None:
-            surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
-        if self.transition_m is not None:
-            surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
-        # The lengths are scaled so that their weighted mean over all states is exactly `frame_m`.
-        if self.frame_m is not None:
-            surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
+        table = environment(self.environment, self.elevation_deg, self.environments_path)
+        surroundings = dataclasses.replace(
+            table,
+            correlation_m=table.correlation_m if self.correlation_m is None else self.correlation_m,
+            transition_m=table.transition_m if self.transition_m is None else self.transition_m,
+            # The lengths are scaled so that their weighted mean over all states is exactly `frame_m`.
+            state_lengths_m=table.state_lengths_m if self.frame_m is None else (self.frame_m,) * len(table.states),
+        )
         lacking = [
             key
             for value, key in (

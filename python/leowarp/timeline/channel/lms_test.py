@@ -135,7 +135,7 @@ def test_seeds_and_components_have_streams_of_their_own():
 def test_the_grid_resolves_a_wavelength_and_covers_the_run():
     channel = LandMobile()
     power = power_series(channel, 10 * SECOND, 1)
-    assert channel.doppler_hz == pytest.approx(channel.speed_m_per_s / 0.136269, rel=1e-5)
+    assert channel.wavelength_m == pytest.approx(0.136269, rel=1e-5)
     assert power.spacing_ns * 1e-9 * channel.speed_m_per_s <= channel.wavelength_m / 16
     assert 10 * SECOND <= power.duration_ns < 10 * SECOND + power.spacing_ns
     assert len(power.states) == len(power.level_db)

@@ -58,7 +58,6 @@ def quadrature(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
 
 
 def _one(modulation: str, snr: float) -> float:
-    """Return the bits per symbol at one ratio."""
     match modulation:
         case "bpsk":
             return _real(np.array([-1.0, 1.0]), snr)
@@ -79,7 +78,7 @@ def _real(points: NDArray[np.float64], snr: float) -> float:
     scaled = points * np.sqrt(2 * snr)
     d = scaled[:, None] - scaled[None, :]
     exponent = -(d * d)[..., None] / 2 - d[..., None] * _NODES
-    return float(np.log2(len(points)) - (_log_sum(exponent) @ _WEIGHTS).mean() / np.log(2))
+    return float(np.log2(len(points)) - (_log_sum(exponent, 1) @ _WEIGHTS).mean() / np.log(2))
 
 
 def _complex(points: NDArray[np.complex128], snr: float) -> float:
@@ -92,21 +91,17 @@ def _complex(points: NDArray[np.complex128], snr: float) -> float:
         - d.real[:, None, None] * nodes[:, None]
         - d.imag[:, None, None] * nodes[None, :]
     )
+    return float(np.log2(len(points)) - weights @ _log_sum(exponent, 0) @ weights / np.log(2))
+
+
+def _log_sum(exponent: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     # The largest exponent is factored out of the sum; otherwise exp overflows at high SNR.
-    top = exponent.max(axis=0)
-    logs = top + np.log(np.exp(exponent - top).sum(axis=0))
-    return float(np.log2(len(points)) - weights @ logs @ weights / np.log(2))
-
-
-def _log_sum(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithm of the sum of exp(exponent) over the second axis."""
-    top = exponent.max(axis=1, keepdims=True)
-    return (top + np.log(np.exp(exponent - top).sum(axis=1, keepdims=True)))[:, 0]
+    top = exponent.max(axis=axis, keepdims=True)
+    return (top + np.log(np.exp(exponent - top).sum(axis=axis, keepdims=True))).squeeze(axis)
 
 
 @cache
 def _table(modulation: str) -> NDArray[np.float64]:
-    """Return `quadrature` at `_LEVELS_DB`. The result is computed once per modulation in each process."""
     return quadrature(modulation, power_ratio(_LEVELS_DB))
 
 

@@ -79,7 +79,6 @@ class Blend:
         knots[0] -= width_m
         if not math.isfinite(knots[-1]):
             knots[-1] = knots[-2] + 1.0
-        self._slope_at_end = float(values[-1])
         self._knots = knots
         self._integral = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))
 
@@ -91,9 +90,8 @@ class Blend:
         return (self._integrated(x_m + half) - self._integrated(x_m - half)) / self.width_m
 
     def _integrated(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the integral of the values before smoothing, from the first knot to each position."""
         beyond = np.maximum(x_m - self._knots[-1], 0.0)
-        return np.interp(x_m, self._knots, self._integral) + beyond * self._slope_at_end
+        return np.interp(x_m, self._knots, self._integral) + beyond * self.values[-1]
 
 
 def places(starts_m: NDArray[np.float64], x_m: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -177,6 +175,5 @@ class Multipath:
         return oaconvolve(noise, self._taps, mode="valid")
 
     def _white(self, n: int) -> NDArray[np.complex128]:
-        """Return n complex Gaussian samples of mean power 1. Half of the power is in the real part, and half in the
-        imaginary part."""
+        """Return n complex Gaussian samples of mean power 1."""
         return self._rng.normal(0.0, math.sqrt(0.5), 2 * n).view(np.complex128)

@@ -53,19 +53,17 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
         if file.suffix.lower() == ".csv":
             # CSV has neither dictionaries nor metadata.
             schema = schema.set(3, pa.field("state", pa.string(), False))
-            with pa.csv.CSVWriter(file, schema, write_options=pa.csv.WriteOptions(quoting_style="needed")) as writer:
-                for block in _blocks(power, snr_db, schema):
-                    writer.write(block)
+            opened = pa.csv.CSVWriter(file, schema, write_options=pa.csv.WriteOptions(quoting_style="needed"))
         else:
-            with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-                for block in _blocks(power, snr_db, schema):
-                    writer.write(block)
+            opened = pq.ParquetWriter(file, schema, compression="zstd")
+        with opened as writer:
+            for block in _blocks(power, snr_db, schema):
+                writer.write(block)
     except OSError as error:
         raise ScenarioError(f"--series {file}: {error}") from None
 
 
 def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the series as record batches of at most `BLOCK_ROWS` rows."""
     names = pa.array(power.state_names, pa.string())
     # The series is converted block by block: ten minutes at 60 km/h and 2.2 GHz have over a million samples, which
     # would otherwise be in memory twice.
@@ -74,6 +72,4 @@ def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa
         t_ns = np.arange(begin, begin + len(level_db), dtype=np.int64) * power.spacing_ns
         states = pa.DictionaryArray.from_arrays(power.states[begin : begin + BLOCK_ROWS], names)
         columns = [t_ns, level_db, (level_db + snr_db).astype(np.float32), states.cast(schema.field("state").type)]
-        yield pa.record_batch(
-            [column if isinstance(column, pa.Array) else pa.array(column) for column in columns], schema=schema
-        )
+        yield pa.record_batch(columns, schema=schema)

@@ -29,10 +29,7 @@ COLUMNS = {
 
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
     """Return a table with one row per statistic. Each of the columns `COLUMNS` is explained in the metadata of its
-    field.
-
-    channel: The parameters of the series, which are needed for the predicted values.
-    """
+    field. Only with `channel` are there predicted values."""
     rows = [*state_rows(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
     types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
     fields = [pa.field(name, types.get(name, pa.float64()), metadata={"doc": doc}) for name, doc in COLUMNS.items()]
@@ -52,14 +49,14 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
     # The series begins and ends within a stay, so the lengths of the first and the last stay are unknown.
     whole = slice(1, -1)
     model = channel.model() if channel is not None else None
-    moving = channel is not None and channel.speed_m_per_s > 0
     rows: list[Row] = []
     for index, name in enumerate(names):
         own = lengths_s[whole][stays[whole] == index]
         share = float(model.way_shares[index]) if model is not None else None
         dwell_s = None
-        if model is not None and channel is not None and moving and math.isfinite(model.dwells_m[index]):
-            dwell_s = float(model.dwells_m[index]) / channel.speed_m_per_s
+        if channel is not None and model is not None and channel.speed_m_per_s > 0:
+            dwell_m = float(model.dwells_m[index])
+            dwell_s = dwell_m / channel.speed_m_per_s if math.isfinite(dwell_m) else None
         rows.append(("state_share", name, None, float(shares[index]), share, ""))
         rows.append(("dwell", name, None, float(own.mean()) if len(own) else None, dwell_s, "s"))
         rows.append(("visits", name, None, float(len(own)), None, ""))
@@ -67,8 +64,6 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Return rows with the quantiles and the mean of the series' power. Each row also has the value from Loo's
-    mixture."""
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
     # Powers are averaged, not levels in dB, because the mean of levels corresponds to a geometric mean of powers.
@@ -89,8 +84,6 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _crossings(power: PowerSeries) -> list[Row]:
-    """Return rows with the rate of fades below each level, and their mean duration. The rate of a frozen channel is
-    None."""
     rows: list[Row] = []
     for level in LEVELS_DB:
         rate, duration = crossings(power, float(level))
@@ -112,31 +105,21 @@ def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]
 
 
 def _autocorrelation(power: PowerSeries) -> list[Row]:
-    """Return rows with the autocorrelation of the level, at lags with logarithmic spacing."""
-    lags = lags_of(power)
+    # The lags, in samples, are from 1 to a tenth of the series. A decade contains about `LAGS_PER_DECADE` lags.
+    decades = math.log10(max(1, len(power.level_db) // 10))
+    lags = np.unique(np.round(np.logspace(0, decades, 1 + int(LAGS_PER_DECADE * decades + 1))).astype(int)).tolist()
     values = autocorrelation(power.level_db, lags)
     return [
         ("autocorrelation", None, float(lag * power.spacing_ns * 1e-9), value, None, "")
-        for lag, value in zip(lags.tolist(), values, strict=True)
+        for lag, value in zip(lags, values, strict=True)
     ]
 
 
-def lags_of(power: PowerSeries) -> NDArray[np.int64]:
-    """Return the lags for an autocorrelation, in samples. The smallest lag is 1, and the largest lag is a tenth of the
-    series. A decade contains about `LAGS_PER_DECADE` lags."""
-    most = max(1, len(power.level_db) // 10)
-    return np.unique(
-        np.round(np.logspace(0, math.log10(most), 1 + int(LAGS_PER_DECADE * math.log10(most) + 1))).astype(int)
-    )
-
-
-def autocorrelation(values: NDArray[np.floating], lags: Sequence[int] | NDArray[np.int64]) -> list[float | None]:
+def autocorrelation(values: NDArray[np.floating], lags: Sequence[int]) -> list[float | None]:
     """Return the autocovariance of the values at each lag, divided by the variance. The results are None if the values
     are constant."""
     centred = values.astype(np.float64) - values.mean(dtype=np.float64)
     variance = float(np.mean(centred * centred))
     if variance == 0:
         return [None] * len(lags)
-    return [
-        float(np.mean(centred[: len(centred) - lag] * centred[lag:])) / variance for lag in np.asarray(lags).tolist()
-    ]
+    return [float(np.mean(centred[: len(centred) - lag] * centred[lag:])) / variance for lag in lags]

@@ -43,7 +43,8 @@ def test_crossings_and_fades_of_pure_rayleigh_fading_are_the_closed_form(tmp_pat
     power = power_series(channel, 200 * SECOND, 1)
     for level_db in (-15.0, -10.0, -3.0, 0.0):
         rate, duration = crossings(power, level_db)
-        expected_rate, expected_duration = rayleigh_crossings(10 ** (level_db / 10), channel.doppler_hz)
+        doppler_hz = channel.speed_m_per_s / channel.wavelength_m
+        expected_rate, expected_duration = rayleigh_crossings(10 ** (level_db / 10), doppler_hz)
         # A fade between two samples is missed. At -15 dB a fade lasts 7 % of a wavelength, which is only two samples.
         assert rate == pytest.approx(expected_rate, rel=0.06 if level_db < -10 else 0.03)
         assert duration == pytest.approx(expected_duration, rel=0.06 if level_db < -10 else 0.04)

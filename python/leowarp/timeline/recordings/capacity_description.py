@@ -74,8 +74,7 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
 
 
 def _gaps_ns(capacity: Capacity) -> int:
-    """Return the total time in gaps. A gap is a pause between opportunities that is much longer than the pauses around
-    it."""
+    """Return the total time in gaps: pauses between opportunities that are much longer than the pauses around them."""
     ends_ns = np.append(capacity.t_ns[1:], capacity.end_ns)
     busy = capacity.rate_bps > 0
     begins_ms, lengths_ms = capacity.t_ns[busy] // _MS_NS, (ends_ns - capacity.t_ns)[busy] // _MS_NS
@@ -107,14 +106,12 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
 
 
 def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    """Return a dict. Its keys are the shares in `QUANTILES`, and its values are these quantiles of the values in `of`.
-    The result is empty if there are no values."""
+    """Return the quantiles of the values, keyed by the shares in `QUANTILES`. The dict is empty without values."""
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 
 def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    """Return weighted quantiles of the values in `of`. `weight` has the weight of each value. The keys of the result
-    are the shares in `QUANTILES`. The result is empty if the total weight is 0."""
+    """Return quantiles of values with weights, as `quantiles`. The dict is empty if the total weight is 0."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")

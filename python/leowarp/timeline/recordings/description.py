@@ -11,7 +11,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.skips import Skip
 from leowarp.timeline.recordings.capacity_description import CapacityDescription, described_capacity, quantiles
 from leowarp.timeline.recordings.losses import HANDOVER_NS, Loss, loss_of
-from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series
+from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series, stretches_of
 from leowarp.timeline.recordings.period.finding import Finding, find, set_forward, undone
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
@@ -55,14 +55,13 @@ class Description:
     """The numbers that describe one series of a measurement, and the measured capacity.
 
     The rows of a table may have different lengths. In this case, delays, spikes, slots and losses are computed as if
-    probes were sent every 10 ms.
+    probes were sent every 10 ms. Fields that are also those of a `Measurement` have the meaning that they have there.
 
     series: The kind of delays: round_trip, down or up. The value is none if only capacity was measured.
     span_ns: The time from the first sample to the last.
     interval_ns: The median time between samples.
     gaps: The times without a sample. Only times of more than ten intervals are listed. For a table, these are the rows
         that report no connection.
-    quantiles_ns: The quantiles of the delays.
     mean_abs_step_ns: The mean absolute difference between the delays of successive samples that arrived.
     schedule: The period and phase of the reconfigurations. None means that no schedule was found.
     schedule_given: Whether the user gave the schedule. If so, no schedule was searched for in the data.
@@ -72,12 +71,8 @@ class Description:
         the wall clock is unknown, or that the period does not divide a minute.
     slots: The slots that lie completely within the measurement and contain samples.
     spikes_at_reconfigurations: The number of spikes within 1 s of a reconfiguration.
-    duplicates: The number of duplicate replies. None means that the tool does not report it.
     clock_steps: The adjustments of the sender's clock. All times in the description refer to the clock before its first
         adjustment.
-    transfer_back: If a transfer has both directions, this is its downlink part. `transfer` is then the uplink part.
-    skipped: The parts of the file that could not be read, with counts and reasons.
-    notes: The remarks of the function that read the file.
     """
 
     source: str
@@ -178,32 +173,23 @@ def describe(
     )
 
 
-def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
-    """Return the gaps of the recording. A gap is a pause of more than `after_ns` between two probes, or a series of
-    rows that a table marks as a gap."""
-    if not probes:
+def gaps_of(series: Series, *, probes: bool) -> tuple[Gap, ...]:
+    """Return the gaps of the recording. A gap is a pause of more than `GAP_INTERVALS` between two probes, or a series
+    of rows that a table marks as a gap."""
+    if probes:
+        begins = np.flatnonzero(np.diff(series.t_ns) > GAP_INTERVALS * (series.interval_ns or 0))
+        ends = begins + 1
+    else:
+        begins, ends = stretches_of(series.cut)
         # If a table ends without a connection, the last gap ends where the last row begins. The length of the last row
         # is unknown.
-        ends = np.append(series.t_ns[1:], series.t_ns[-1:])
-        begins = np.flatnonzero(series.cut & ~np.concatenate([[False], series.cut[:-1]]))
-        gaps = []
-        for begin in begins:
-            open_again = np.flatnonzero(~series.cut[begin:])
-            end_ns = series.t_ns[begin + open_again[0]] if len(open_again) else ends[-1]
-            gaps.append(Gap(int(series.t_ns[begin]), int(end_ns - series.t_ns[begin])))
-        return tuple(gaps)
-    interval_ns = series.interval_ns
-    if interval_ns is None:
-        return ()
-    apart_ns = np.diff(series.t_ns)
-    limit_ns = GAP_INTERVALS * interval_ns if after_ns is None else after_ns
-    places = np.flatnonzero(apart_ns > limit_ns)
-    return tuple(Gap(int(series.t_ns[place]), int(apart_ns[place])) for place in places)
+        ends = np.minimum(ends, len(series) - 1)
+    begins_ns, lengths_ns = series.t_ns[begins], series.t_ns[ends] - series.t_ns[begins]
+    return tuple(Gap(*gap) for gap in zip(begins_ns.tolist(), lengths_ns.tolist(), strict=True))
 
 
 def _as_met(rows: Series, end_ns: int | None) -> Series:
-    """Return the values of a table as if they had been measured by probes every 10 ms. Long rows thus have more
-    weight."""
+    """Return the values of a table as if probes every 10 ms had measured them, so that long rows have more weight."""
     apart_ns = np.diff(rows.t_ns)
     # If all rows have equal length, they already have equal weight. Each row is then used like a probe.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
@@ -216,8 +202,7 @@ def _as_met(rows: Series, end_ns: int | None) -> Series:
 
 
 def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
-    """Return the series with the times that it would have if the sender's clock had never been adjusted. Also return
-    the adjustments."""
+    """Return the series as if the sender's clock had never been adjusted, and the adjustments."""
     steps = measurement.clock_steps
     # Sequence numbers show by how much the clock was set back. One-way series have no sequence numbers.
     if name == "round_trip" and measurement.steady_ns is not None:
@@ -266,7 +251,5 @@ def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[
     # Measured periods may be wrong by a few ms, so the tolerance is 0.2 %.
     if not per_minute or abs(60e9 / per_minute / schedule.period_ns - 1) > 2e-3:
         return None
-    seconds = sorted(
-        ((wall_ns + schedule.phase_ns + number * round(60e9 / per_minute)) / 1e9) % 60 for number in range(per_minute)
-    )
-    return tuple(seconds)
+    instants_ns = (wall_ns + schedule.phase_ns + number * round(60e9 / per_minute) for number in range(per_minute))
+    return tuple(sorted(t_ns / 1e9 % 60 for t_ns in instants_ns))

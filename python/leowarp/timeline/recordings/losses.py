@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leowarp.timeline.recordings.measurement import Delays, Flags, Measurement, Series, Times
+from leowarp.timeline.recordings.measurement import Delays, Flags, Measurement, Series, Times, stretches_of
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 HANDOVER_NS = 1_000_000_000
@@ -92,17 +92,13 @@ class Loss:
         return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)
 
 
-def loss_of(
-    measurement: Measurement, name: str, series: Series, schedule: Schedule | None, rows: Series | None = None
-) -> Loss:
+def loss_of(measurement: Measurement, name: str, series: Series, schedule: Schedule | None, rows: Series) -> Loss:
     """Return the losses of a series.
 
-    measurement: The measurement to which the series belongs.
     name: The name of the series. Some tools report in which direction a probe was lost, but only for round trips.
     schedule: The schedule of reconfigurations. None means that there is no schedule.
-    rows: The table's rows, if the probes in `series` were computed from a table.
+    rows: The table's rows, if the probes in `series` were computed from a table, and otherwise `series`.
     """
-    rows = series if rows is None else rows
     lost = series.lost
     sent = int((~series.cut).sum())
     down = up = within = near_sent = None
@@ -113,8 +109,8 @@ def loss_of(
         # reply.
         near = schedule.distance_ns(series.t_ns) <= HANDOVER_NS
         within, near_sent = int((lost & near).sum()), int((near & ~series.cut).sum())
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
-    runs = tuple(int(length) for length in edges[1::2] - edges[::2])
+    begins, ends = stretches_of(lost)
+    runs = tuple((ends - begins).tolist())
     obstructions, outages = _by_cause(long_losses(series), schedule)
     of_table = () if rows.loss_ratio is None else _certain(rows, measurement.end_ns)
     up_ratio = measurement.loss_up_ratio if name == "round_trip" else None
@@ -150,12 +146,11 @@ def _lengths_ns(series: Series, end_ns: int | None) -> Times:
 def _certain(series: Series, end_ns: int | None) -> tuple[LongLoss, ...]:
     """Return the intervals in which every packet is lost, according to the rows."""
     assert series.loss_ratio is not None
-    lost = (series.loss_ratio >= 1) & ~series.cut
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
-    ends_ns = series.t_ns + _lengths_ns(series, end_ns)
+    begins, ends = stretches_of((series.loss_ratio >= 1) & ~series.cut)
+    begins_ns, ends_ns = series.t_ns[begins], (series.t_ns + _lengths_ns(series, end_ns))[ends - 1]
     return tuple(
-        LongLoss(int(series.t_ns[begin]), int(ends_ns[after - 1] - series.t_ns[begin]), 0)
-        for begin, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+        LongLoss(begin_ns, length_ns, 0)
+        for begin_ns, length_ns in zip(begins_ns.tolist(), (ends_ns - begins_ns).tolist(), strict=True)
     )
 
 
@@ -166,9 +161,8 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
     if interval_ns is None or not series.lost.any():
         return ()
     dense = _mostly_lost(series.lost, max(round(_TOGETHER_NS / interval_ns), 2))
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], dense.astype(np.int8), [0]])))
     found = []
-    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+    for begin, end in zip(*stretches_of(dense), strict=True):
         places = begin + np.flatnonzero(series.lost[begin:end])
         # A stretch is shortened until it begins and ends with a lost probe. The share of lost probes is therefore
         # computed again.

@@ -24,7 +24,7 @@ def lost_in(*stretches_s: tuple[float, float]) -> Series:
 def test_what_comes_again_between_reconfigurations_is_an_obstacle_and_what_crosses_them_an_outage() -> None:
     behind = [(15 * slot + 4 + slot % 3, 15 * slot + 7) for slot in range(1, 9)]
     series = lost_in(*behind, (200, 219), *((15 * slot, 15 * slot + 0.1) for slot in range(20)))
-    of = loss_of(Measurement.of_round_trips(T_NS, series.delay_ns), "round_trip", series, SCHEDULE)
+    of = loss_of(Measurement.of_round_trips(T_NS, series.delay_ns), "round_trip", series, SCHEDULE, series)
     assert [one.t_ns / S for one in of.obstructions] == [begin for begin, _ in behind]
     (outage,) = of.outages
     assert abs(outage.t_ns - 200 * S) < S
@@ -35,7 +35,7 @@ def test_what_comes_again_between_reconfigurations_is_an_obstacle_and_what_cross
 
 def test_a_few_long_losses_are_outages() -> None:
     series = lost_in((4, 7), (100, 103))
-    of = loss_of(Measurement.of_round_trips(T_NS, series.delay_ns), "round_trip", series, SCHEDULE)
+    of = loss_of(Measurement.of_round_trips(T_NS, series.delay_ns), "round_trip", series, SCHEDULE, series)
     assert (len(of.obstructions), len(of.outages)) == (0, 2)
 
 

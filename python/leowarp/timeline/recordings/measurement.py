@@ -8,7 +8,7 @@ the origin of the times in the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,16 @@ from leowarp.base.skips import Skip
 Times = NDArray[np.int64]
 Delays = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+
+def stretches_of(flags: Flags) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the index at which each stretch of True begins, and the index after its end.
+
+    >>> stretches_of(np.array([True, False, True, True]))
+    (array([0, 2]), array([1, 4]))
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    return edges[::2], edges[1::2]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -188,7 +198,7 @@ class Measurement:
     transfer_back: Transfer | None = None
     skipped: tuple[Skip, ...] = ()
     longest_step_ns: int | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @staticmethod
     def of_round_trips(t_ns: Any, rtt_ns: Any, *, wall_ns: int | None = None, source: str = "arrays") -> Measurement:

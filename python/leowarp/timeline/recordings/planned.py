@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import replace
-from typing import overload
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.scenario.schema import Measured
 from leowarp.timeline.recordings.formats.files import read, read_capacity
 from leowarp.timeline.recordings.formats.mahimahi import OPPORTUNITY_BYTES
-from leowarp.timeline.recordings.measurement import PING_BYTES, UNSHAPED, Capacity, Measurement
+from leowarp.timeline.recordings.measurement import PING_BYTES, Capacity, Measurement
 from leowarp.timeline.recordings.repetition import repeated_capacity
 from leowarp.timeline.recordings.window import MARGIN_NS, Stretch
 
@@ -64,9 +63,8 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
             raise ScenarioError(
                 f"measured.rate{name} has no effect: {where} says what this way could carry", f"take rate{name} out"
             )
-        capacities[place] = _constant(rate_bps)
-    measured = measured.with_capacity(*capacities)
-    return measured
+        capacities[place] = constant(rate_bps)
+    return measured.with_capacity(*capacities)
 
 
 def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
@@ -81,8 +79,7 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
 
 
 def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None) -> Measurement:
-    """Return the measurement with the uplink delays from `file_up`. Their times are on the clock of the downlink's
-    file."""
+    # The times of `file_up` are on the clock of the downlink's file.
     assert keys.file_up is not None
     if measured.down is None or measured.up is not None:
         what = "round trips" if measured.round_trip is not None else "both ways"
@@ -126,7 +123,8 @@ def _files_of_capacity(
         # If files are repeated, their wall-clock times disagree after the first round, so all files start at the
         # beginning of the run.
         if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
-            one, other = _later(one, its_wall_ns - wall_ns), _later(other, its_wall_ns - wall_ns)
+            one = _later(one, its_wall_ns - wall_ns)
+            other = None if other is None else _later(other, its_wall_ns - wall_ns)
         if place == 1 or keys.capacity_up is not None:
             if other is not None:
                 raise ScenarioError(f"{file.path}: it has rate_up_mbps, and measured.capacity_up names a file too",
@@ -137,24 +135,13 @@ def _files_of_capacity(
     return both_ways[0], both_ways[1]
 
 
-@overload
-def _later(capacity: Capacity, by_ns: int) -> Capacity: ...
-@overload
-def _later(capacity: None, by_ns: int) -> None: ...
-def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
-    if capacity is None:
-        return None
+def _later(capacity: Capacity, by_ns: int) -> Capacity:
     return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)
 
 
-def _constant(rate_bps: int) -> Capacity:
+def constant(rate_bps: int) -> Capacity:
     """Return a capacity with the same rate at all times."""
     return Capacity(t_ns=np.zeros(1, dtype=np.int64), rate_bps=np.array([rate_bps], dtype=np.int64), end_ns=0)
-
-
-def unshaped() -> Capacity:
-    """Return the capacity of a direction for which no capacity was measured. Such a direction has no rate limit."""
-    return _constant(UNSHAPED)
 
 
 def wall_ns_of(instant: str) -> int:

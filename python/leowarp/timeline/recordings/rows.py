@@ -6,15 +6,13 @@ First, round trips are divided, lost probes are assigned to a direction, the tra
 this order. After these steps, the rows are resampled and interpolated. The rows of the return direction are also
 shifted by the forward delay. No step adds values to the measurement, unless a key requests it.
 
-A probe sent at t enters the forward direction at t. The reply enters the return direction at the probe's arrival, which
-is t plus the forward delay of the probe. Therefore, the forward part of a round trip is placed at t, the sending time
-of the probe. The return part of this round trip is placed at t plus the forward delay. A ping in the guest therefore
-gets the delay of one measured round trip, and not a mixture of two.
+The forward part of a round trip is placed at t, the sending time of the probe. The return part is placed at t plus the
+forward delay. A ping in the guest therefore gets the delay of one measured round trip, and not a mixture of two.
 
-The forward and return parts are placed exactly if no reply overtook another. Without overtaking, t + rtt never
-decreases, so t + rtt/2, the mean of t and t + rtt, strictly increases. Therefore, no probe waits at the far end for an
-earlier probe. If replies overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply arrives
-at its recorded time. If the previous reply arrives later, both arrive together.
+Both parts are placed exactly if no reply overtook another. Without overtaking, t + rtt never decreases, so t + rtt/2,
+the mean of t and t + rtt, strictly increases. Therefore, no probe waits at the far end for an earlier probe. If replies
+overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply then arrives at its recorded
+time, or together with the previous reply if that arrives later.
 """
 
 from __future__ import annotations
@@ -47,10 +45,8 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """The delays of one direction over time. The rows of this direction are computed from these delays. A delay is nan
-    where it is unknown."""
+    """The delays of one direction over time. A delay is nan where it is unknown."""
 
-    name: str
     source: str
     t_ns: Times
     delay_ns: Delays
@@ -69,8 +65,6 @@ def channel_rows(
 ) -> tuple[Rows, Rows]:
     """Return the rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
 
-    keys: The scenario's section. The keys of this section determine how round trips, losses and gaps are treated.
-    begin_ns, end_ns: The begin and the end of the stretch, on the measurement's clock.
     down_first: Whether the probes of round trips travel over the downlink first. irtt's probes travel over the uplink
         first.
     Raises ScenarioError if the stretch contains a gap and the keys make gaps an error, if a direction has no data, or
@@ -86,7 +80,6 @@ def channel_rows(
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
-    """Return the downlink and the uplink. The keys of ``[measured]`` determine the losses of both directions."""
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
@@ -108,13 +101,11 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
         blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
         lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
         series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
-        ways.append(_way(name, measurement, series))
+        ways.append(_way(measurement, series))
     return ways[0], ways[1]
 
 
 def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
-    """Return for each round trip the part, in ns, that belongs to one direction. The key `rtt` determines how a round
-    trip is divided."""
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
@@ -124,7 +115,7 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
 
 
 def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
-    """Return the one-way delays that probes of round trips measured, in ns. A negative delay is an error."""
+    # A negative delay is an error, because the two clocks disagree.
     series = measurement.down if name == "down" else measurement.up
     if series is None:
         raise ScenarioError(
@@ -140,10 +131,10 @@ def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Del
         )
     delay_ns = np.full(len(trips), np.nan)
     delay_ns[np.searchsorted(trips.t_ns, series.t_ns)] = series.delay_ns
-    # irtt's probes enter the downlink when they leave the uplink.
-    enters_ns = (
-        trips.t_ns if name == "up" else trips.t_ns + _measured_one_way(measurement, trips, "up").astype(np.int64)
-    )
+    enters_ns = trips.t_ns
+    if name == "down":
+        # irtt's probes enter the downlink when they leave the uplink.
+        enters_ns = enters_ns + _measured_one_way(measurement, trips, "up").astype(np.int64)
     return _filled(f"{measurement.source}: the way {name}", enters_ns, delay_ns)
 
 
@@ -151,10 +142,10 @@ def _one_way(name: str, measurement: Measurement, series: Series, keys: Measured
     # In a one-way measurement, a lost probe was lost in the measured direction.
     lost = series.lost if keys.lost_probes != "none" else np.zeros_like(series.lost)
     delay_ns = _filled(f"{measurement.source}: the way {name}", series.t_ns, series.delay_ns)
-    return _way(name, measurement, replace(series, lost=lost, delay_ns=delay_ns))
+    return _way(measurement, replace(series, lost=lost, delay_ns=delay_ns))
 
 
-def _way(name: str, measurement: Measurement, series: Series) -> _Way:
+def _way(measurement: Measurement, series: Series) -> _Way:
     ratio = np.zeros(len(series)) if series.loss_ratio is None else np.nan_to_num(series.loss_ratio)
     ratio = np.where(series.lost | series.cut, 1.0, ratio)
     if measurement.end_ns is not None:
@@ -164,7 +155,6 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
         # repetition would begin at the same time as this sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
-        name=name,
         source=measurement.source,
         t_ns=series.t_ns,
         delay_ns=series.delay_ns,
@@ -176,8 +166,7 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
 
 
 def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
-    """Apply all steps that the keys request to the direction: repeat, treat gaps, resample and interpolate. Return the
-    result. The times of the result are the probes' sending times."""
+    """Repeat, treat gaps, resample and interpolate, as the keys request. Times remain the probes' sending times."""
     if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(
@@ -200,11 +189,8 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 
 
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
-    """Return the direction as rows. A row is valid from its time on.
-
-    forward: _Way. The direction through which the probes travel before they enter `way`. None means that probes enter
-        `way` when they are sent.
-    """
+    """Return the direction as rows. Probes travel through `forward` before they enter `way`. None means that probes
+    enter `way` when they are sent."""
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:
         before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
@@ -345,5 +331,4 @@ def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
 
 
 def _or_none(flags: Flags | None, like: Series) -> Flags:
-    """Return the flags in `flags`, or all False if `flags` is None."""
     return np.zeros(len(like), dtype=bool) if flags is None else flags

@@ -42,12 +42,12 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
     """Return the description of a transfer, or None if `transfer` is None."""
     if transfer is None:
         return None
-    told = {
-        name: values[~np.isnan(values)]
-        for name, values in (
-            ("retransmissions", transfer.retransmissions), ("cwnd", transfer.cwnd_bytes), ("rtt", transfer.rtt_ns),
-        )
-    }  # fmt: skip
+    again, cwnd_bytes, rtt_ns = (
+        values[~np.isnan(values)] for values in (transfer.retransmissions, transfer.cwnd_bytes, transfer.rtt_ns)
+    )
+    # If all intervals have about the same length, unweighted quantiles are used, whose median may lie between two
+    # values.
+    alike = transfer.length_ns.max() <= _ALIKE_RATIO * transfer.length_ns.min()
     return TransferDescription(
         way=transfer.way,
         intervals=len(transfer.t_ns),
@@ -55,19 +55,13 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
         span_ns=int(transfer.t_ns[-1] + transfer.length_ns[-1] - transfer.t_ns[0]),
         # Intervals are weighted by their length, because the last one is usually shorter.
         mean_bps=float(np.average(transfer.rate_bps, weights=transfer.length_ns)),
-        quantiles_bps=_quantiles(transfer),
-        zero_ns=int(transfer.length_ns[transfer.rate_bps == 0].sum()),
-        retransmissions=(
-            int(told["retransmissions"].sum()) if len(told["retransmissions"]) else transfer.all_retransmissions
+        quantiles_bps=(
+            quantiles(transfer.rate_bps)
+            if alike
+            else weighted_quantiles(transfer.rate_bps, transfer.length_ns.astype(np.float64))
         ),
-        median_cwnd_bytes=float(np.median(told["cwnd"])) if len(told["cwnd"]) else None,
-        median_rtt_ns=float(np.median(told["rtt"])) if len(told["rtt"]) else None,
+        zero_ns=int(transfer.length_ns[transfer.rate_bps == 0].sum()),
+        retransmissions=int(again.sum()) if len(again) else transfer.all_retransmissions,
+        median_cwnd_bytes=float(np.median(cwnd_bytes)) if len(cwnd_bytes) else None,
+        median_rtt_ns=float(np.median(rtt_ns)) if len(rtt_ns) else None,
     )
-
-
-def _quantiles(transfer: Transfer) -> dict[float, float]:
-    # If all intervals have about the same length, unweighted quantiles are used, whose median may lie between two
-    # values.
-    if transfer.length_ns.max() <= _ALIKE_RATIO * transfer.length_ns.min():
-        return quantiles(transfer.rate_bps)
-    return weighted_quantiles(transfer.rate_bps, transfer.length_ns.astype(np.float64))

@@ -81,45 +81,43 @@ def check_memory(path: Path, count_bytes: int) -> None:
         )
 
 
-def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
+def part_of(path: Path, stretch: Stretch) -> Part | None:
     """Return the rows of a large CSV table that a run needs (`stretch`), and some rows around them. None means that the
     whole table must be read.
 
-    column: The name of the time column, in s.
     Raises ScenarioError if the needed rows do not fit into the memory limit.
     """
     try:
         if path.stat().st_size < FROM_BYTES:
             return None
         with plainfiles.opened(path, links=True) as file:
-            return _Table(path, file, column).part(stretch)
+            return _Table(path, file).part(stretch)
     except (OSError, _Unexpected):
         # If the result is None, the caller reads the whole table, and reports the mistake in the table.
         return None
 
 
-def is_large_table(path: Path, column: str = "t_s") -> bool:
+def is_large_table(path: Path) -> bool:
     """Return whether a file is a CSV table and large enough to be read in part. The file's first line shows whether the
     file is a CSV table."""
     try:
         if path.stat().st_size < FROM_BYTES:
             return False
         with plainfiles.opened(path, links=True) as file:
-            _Table(path, file, column)
+            _Table(path, file)
     except (OSError, _Unexpected):
         return False
     return True
 
 
 class _Unexpected(Exception):
-    """Raised if something in the table is unexpected. After this exception, the whole table is read, so that the
-    mistake is reported."""
+    """Something in the table is unexpected. The whole table is then read, so that the mistake is reported."""
 
 
 class _Table:
     """An open table with its header and rows. A row is identified by the position of its first byte in the file."""
 
-    def __init__(self, path: Path, file: BinaryIO, column: str) -> None:
+    def __init__(self, path: Path, file: BinaryIO) -> None:
         self._path, self._file = path, file
         self._size_bytes = path.stat().st_size
         first = self._first(0)
@@ -127,9 +125,9 @@ class _Table:
             raise _Unexpected
         at, header = first
         names = [name.strip().strip(b'"') for name in header.removeprefix(b"\xef\xbb\xbf").split(b",")]
-        if column.encode() not in names or b'"' in header:
+        if b"t_s" not in names or b'"' in header:
             raise _Unexpected
-        self._place = names.index(column.encode())
+        self._place = names.index(b"t_s")
         # In these columns, a cell may contain a word instead of a delay.
         self._delays = [place for place, name in enumerate(names) if name in (b"delay_ms", b"rtt_ms", b"delay_up_ms")]
         self._header = (at, header)

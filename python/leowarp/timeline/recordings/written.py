@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -36,8 +37,7 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
 
 
 def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Return the times of the rows, and the columns of delays and rates as texts. Round trips are preferred to one-way
-    delays, because one-way delays are differences of two clocks."""
+    # Round trips are preferred to one-way delays, because one-way delays are differences of two clocks.
     series = measurement.round_trip if measurement.round_trip is not None else measurement.down
     columns: dict[str, list[str]] = {}
     if series is not None and len(series):
@@ -66,7 +66,6 @@ def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Return the times and cells of a transfer, with one row per interval."""
     transfer = measurement.transfer
     assert transfer is not None
     columns = {}
@@ -82,8 +81,7 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
 
 
 def _delays(series: Series, of_cut: str = "down") -> list[str]:
-    """Return the cells of a column of delays, in ms. A cell is a number or ``lost``. If a row has no connection, its
-    cell is `of_cut`."""
+    """Return the cells of a column of delays, in ms. If a row has no connection, its cell is `of_cut`."""
     return [
         of_cut if cut else "lost" if lost or delay_ns != delay_ns else _decimal(int(delay_ns), 6)
         for delay_ns, lost, cut in zip(series.delay_ns.tolist(), series.lost.tolist(), series.cut.tolist(), strict=True)
@@ -106,7 +104,7 @@ def _notes(measurement: Measurement) -> Iterator[str]:
         way = "down, and up" if measurement.transfer_back is not None else measurement.transfer.way
         yield f"each row is an interval of a transfer, {way}; its round trip was measured at its end"
         yield "retransmissions and congestion windows have no column here"
-    if measurement.lost_down is not None and (measurement.lost_down.any() or _any(measurement.lost_up)):
+    if any(lost is not None and lost.any() for lost in (measurement.lost_down, measurement.lost_up)):
         yield "which way probes were lost has no column here"
     if measurement.clock_steps:
         yield f"the sender's clock was set {len(measurement.clock_steps)} times, and times are as it showed them"
@@ -117,16 +115,10 @@ def _notes(measurement: Measurement) -> Iterator[str]:
         yield f"{len(gaps)} gaps, the longest {longest_s:g} s: in a table the row before one holds through it"
 
 
-def _any(flags: NDArray[np.bool_] | None) -> bool:
-    return flags is not None and bool(flags.any())
-
-
 def _decimal(value: int, places: int) -> str:
     """Return `value` divided by 10^`places` as decimal text, without trailing zeros."""
-    whole, part = divmod(abs(value), 10**places)
-    digits = f"{part:0{places}d}".rstrip("0")
-    # The digits are computed from integers, so that reading the file gives the same value in ns.
-    return ("-" if value < 0 else "") + (f"{whole}.{digits}" if digits else f"{whole}")
+    # Decimal is exact, so that reading the file gives the same value in ns.
+    return f"{Decimal(value).scaleb(-places).normalize():f}"
 
 
 def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads numbers in columns without a header. The columns are `time sequence rtt`, or the user names them, as in
-`--columns t_ns,rtt_ms`.
-
-Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe, and the time is the probe's sending
-time. With sequence numbers, a missing number means a lost probe. A repeated number means a duplicate. Without
-`--columns`, a file of three columns is read as ``t_s,seq,rtt_ms`` if the numbers in its second column count up. For any
-other file, `--columns` is needed. If `--columns` is missing, the error message contains a guess for the user to
-confirm.
+`--columns t_ns,rtt_ms` (docs/guides/your-own-measured-path.md). Each row is a probe, and the time is the probe's
+sending time. If columns must be named, the error message contains a guess for the user to confirm.
 """
 
 from __future__ import annotations
@@ -23,8 +18,8 @@ from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.lines import RECORD_HINT, end_notes, numbered, text_of, without_line
-from leowarp.timeline.recordings.formats.numbered_probes import NumberedProbe, measurement_of_probes
-from leowarp.timeline.recordings.measurement import Measurement, Series
+from leowarp.timeline.recordings.formats.numbered_probes import sent_in_order
+from leowarp.timeline.recordings.measurement import Delays, Measurement, Series, Times
 
 _UNIT_NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 TIMES = tuple(f"t_{unit}" for unit in _UNIT_NS)
@@ -99,8 +94,7 @@ def guess(path: Path, text: str) -> Guess | None:
     The first remaining column is the round trip. The unit of the round trip is chosen so that the values are between
     0.1 ms and 10 s.
 
-    path: The file's path, which messages show.
-    text: The content of the file. Only the first 1000 rows are used. Rows with an unusual number of cells are ignored.
+    Only the first 1000 rows of the text are used. Rows with an unusual number of cells are ignored.
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)
@@ -197,12 +191,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
     zeros = sum(row.delay_ns == 0 for row in rows)
     if zeros:
         notes = (*notes, f"{zeros} delays are 0, and are read as such: if that means lost, write -1 or nan instead")
-    if SEQUENCE in columns:
-        numbers = _counted_on(path, rows)
-        probes = [NumberedProbe(row.line, n, row.t_ns, row.delay_ns) for row, n in zip(rows, numbers, strict=True)]
-        measurement = measurement_of_probes(str(path), "columns", probes, notes)
-    else:
-        measurement = _without_numbers(path, rows, notes)
+    measurement = _with_numbers(path, rows, notes) if SEQUENCE in columns else _without_numbers(path, rows, notes)
     if not one_way:
         return measurement
     return replace(measurement, round_trip=None, down=measurement.round_trip)
@@ -223,7 +212,6 @@ class _Row:
                 self.delay_ns = self._whole_ns(name, cell, _LONGEST_NS)
 
     def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
-        """Return a time or a delay in ns. A cell that is not a number or out of range is an error."""
         try:
             # Decimal is used because a float cannot represent 1734546419.040123 s exactly: floats of this size are 238
             # ns apart, so the error is up to 119 ns.
@@ -251,15 +239,40 @@ class _Row:
         )
 
 
-def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
-    """Return the sequence numbers as numbers that never restart. If the numbers have 16 bits and restart after 65535,
-    the returned numbers continue with 65536.
+def _with_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
+    first: dict[int, _Row] = {}
+    for number, row in zip(_counted_on(path, rows), rows, strict=True):
+        # The first reply gives the round trip of the path. Every later reply with the same sequence number is a copy,
+        # which some link made.
+        first.setdefault(number, row)
+    duplicates = len(rows) - len(first)
+    if duplicates:
+        notes = (*notes, f"{duplicates} duplicates were left out")
+    numbers = sorted(first)
+    sent = sent_in_order(str(path), np.array(numbers, dtype=np.int64), *_arrays([first[number] for number in numbers]))
+    return Measurement(
+        source=str(path),
+        format="columns",
+        round_trip=sent.series,
+        wall_ns=sent.zero_ns if sent.zero_ns >= _CLOCK_NS else None,
+        duplicates=duplicates,
+        clock_steps=sent.clock_steps,
+        steady_ns=sent.steady_ns,
+        notes=notes,
+    )
 
-    Raises ScenarioError if the numbers restart after any other number and stay low. In this case, the file contains a
-    second measurement.
-    """
+
+def _arrays(rows: list[_Row]) -> tuple[Times, Delays]:
+    delays = [np.nan if row.delay_ns is None else row.delay_ns for row in rows]
+    return np.array([row.t_ns for row in rows], dtype=np.int64), np.array(delays, dtype=np.float64)
+
+
+def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
+    """Return the sequence numbers as numbers that never restart: numbers of 16 bits continue with 65536. If they
+    restart after any other number than 65535 and stay low, the file contains a second measurement, which is an
+    error."""
     numbers = np.array([row.sequence for row in rows], dtype=np.int64)
-    t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
+    t_ns, _ = _arrays(rows)
     short = int(numbers.max()) < _NUMBERS_OF_16_BITS
     for place in (1 + np.flatnonzero(np.diff(numbers) < 0)).tolist():
         ends, begins = slice(max(place - _NEIGHBOURS, 0), place), slice(place, place + _NEIGHBOURS)
@@ -277,16 +290,12 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
             f"{rows[place - 1].line}: a second run begins, whose probes are others",
             f"read them apart: head -n {line - 1} {path} > first.txt; tail -n +{line} {path} > second.txt",
         )
-    return [int(number) for number in numbers]
+    return numbers.tolist()
 
 
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
-    """Return the probes in the order of the rows. Lost probes cannot be detected.
-
-    Raises ScenarioError if times decrease. If rows have no sequence numbers, an adjusted clock cannot be distinguished
-    from unordered rows.
-    """
-    t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
+    # Without numbers, lost probes cannot be detected, nor can an adjusted clock be distinguished from unordered rows.
+    t_ns, delay_ns = _arrays(rows)
     if (np.diff(t_ns) < 0).any():
         place = int(np.flatnonzero(np.diff(t_ns) < 0)[0]) + 1
         raise ScenarioError(
@@ -297,7 +306,6 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
     # A series has one delay per instant, so only the first of several rows with the same time is used.
     kept = np.concatenate([[True], np.diff(t_ns) > 0])
     duplicates = int((~kept).sum())
-    delay_ns = np.array([np.nan if row.delay_ns is None else row.delay_ns for row in rows], dtype=np.float64)
     if duplicates:
         notes = (*notes, f"{duplicates} rows with the time of the row before were left out")
     zero_ns = int(t_ns[0])
@@ -312,8 +320,6 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of a row. The separator is a comma or semicolon, with or without blanks around it, or blanks or
-    tabs."""
     return [cell.strip() for cell in _APART.split(line.strip())]
 
 
@@ -325,8 +331,7 @@ def _usual_width(rows: list[list[str]]) -> int:
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
-    """Return whether the values look like sequence numbers. Sequence numbers are whole, and rise by one, or by more if
-    probes are missing."""
+    # Sequence numbers are whole, and rise by one, or by more if probes are missing.
     # If every second probe is missing, at least half of the remaining steps are still 1. A column of times in whole ms
     # rarely has that many steps of 1.
     steps = np.diff(values)
@@ -335,8 +340,8 @@ def _counts_on(values: NDArray[np.float64]) -> bool:
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """Return the unit of a column of times. For wall-clock times, the size of the first value shows the unit. The unit
-    of other times follows from the step between rows, because probes are 0.5 ms to 60 s apart."""
+    # For wall-clock times, the size of the first value shows the unit. The unit of other times follows from the step
+    # between rows, because probes are 0.5 ms to 60 s apart.
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit
@@ -345,13 +350,11 @@ def _time_unit(values: NDArray[np.float64]) -> str:
 
 
 def _delay_unit(median: float) -> str:
-    """Return the unit of a column of delays. The unit is found from the median delay, because round trips of networks
-    take 0.5 ms to 5 s."""
+    # Round trips of networks take 0.5 ms to 5 s.
     return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
 
 
 def _instant(t_ns: int) -> str:
-    """Return a time as text for messages. A wall-clock time is shown as date and time, any other time in seconds."""
     if t_ns < _CLOCK_NS:
         return f"{t_ns / 1e9:.6f} s"
     since = datetime.datetime.fromtimestamp(t_ns // 1_000_000_000, datetime.UTC)

@@ -29,6 +29,13 @@ _NOT_A_NUMBER = re.compile(r"(?<=:)(\s*)(-?(?:nan|inf))\b", re.IGNORECASE)
 Pairs = Callable[[list[tuple[str, Any]]], Any]
 
 
+def part_of(value: Any, *keys: str) -> Any:
+    """Return the value at a path of keys in nested objects, or None if a key is missing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
 @dataclass(frozen=True)
 class Document:
     """One JSON value of a file.
@@ -48,10 +55,6 @@ def documents_of(
 ) -> list[Document]:
     """Return all JSON values in a text.
 
-    path: The source of the text, for messages.
-    tool: The name of the tool that writes such files.
-    hint: Advice on how to write a readable file, for messages.
-    skips: The object that counts the skipped parts of the text, which are not JSON.
     pairs: The function that builds an object from its key-value pairs. Two pairs may have the same key.
     Raises ScenarioError, with the line, if there is no JSON value.
     """
@@ -97,7 +100,6 @@ def document_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the only JSON object in a text that has the required list, and remarks about the other objects.
 
-    path, text, tool, hint, skips, pairs: The same as for `documents_of`.
     Raises ScenarioError, with the line, if the text is not JSON or is truncated; also if the list is missing or empty,
         or if there are two different ones.
     """
@@ -158,15 +160,13 @@ def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> 
 
 
 def _elements(whole: Document) -> list[Document]:
-    """If the document is a list, return its elements as documents. If it is not a list, return the document itself. `jq
-    -s` and scripts combine several files into a list."""
+    # `jq -s` and scripts combine several files into a list.
     if not isinstance(whole.value, list):
         return [whole]
     return [Document(whole.line, whole.last_line, value, number) for number, value in enumerate(whole.value)]
 
 
 def _apart(path: Path, first: Document, second: Document) -> str:
-    """Return the command that writes two documents of one file into separate files."""
     if first.element is not None and second.element is not None and first.line == second.line:
         cut = f"jq '.[{first.element}]' {path} > first.json; jq '.[{second.element}]' {path} > second.json"
     elif second.line > first.last_line:

@@ -6,20 +6,24 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.columns import looks_like_columns, read_columns
 from leowarp.timeline.recordings.formats.documents import JSON_HINT
 from leowarp.timeline.recordings.formats.iperf3 import looks_like_iperf3, read_iperf3
 from leowarp.timeline.recordings.formats.irtt import looks_like_irtt, read_irtt
-from leowarp.timeline.recordings.formats.leoreplayer import read_leoreplayer
-from leowarp.timeline.recordings.formats.lines import FORMATS_HINT, RECORD_HINT, numbered, text_of
+from leowarp.timeline.recordings.formats.lines import FORMATS_HINT, RECORD_HINT, end_notes, numbered, text_of
 from leowarp.timeline.recordings.formats.mahimahi import OPPORTUNITY_BYTES, read_mahimahi
 from leowarp.timeline.recordings.formats.other_tools import refused_tool
 from leowarp.timeline.recordings.formats.ping import looks_like_ping, read_ping
 from leowarp.timeline.recordings.formats.table import looks_like_csv, read_capacity_csv, read_csv
-from leowarp.timeline.recordings.measurement import Capacity, Measurement
+from leowarp.timeline.recordings.measurement import PING_BYTES, Capacity, Measurement, Series
 from leowarp.timeline.recordings.repetition import repeated_capacity
 from leowarp.timeline.recordings.window import Stretch, is_large_table
+
+_LEOREPLAYER_INTERVAL_NS = 10_000_000
+_LEOREPLAYER_LONGEST_MS = 60_000
 
 
 def read(
@@ -63,8 +67,40 @@ def read(
         case "iperf3":
             return read_iperf3(path)
         case "leoreplayer":
-            return read_leoreplayer(path, interval_ns)
+            return _leoreplayer(path, _LEOREPLAYER_INTERVAL_NS if interval_ns is None else interval_ns)
     raise ValueError(f"no reader of {kind}")
+
+
+def _leoreplayer(path: Path, interval_ns: int) -> Measurement:
+    """Return the downlink delays of LeoReplayer's file: one line per 10 ms, with the one-way delay in whole ms. The
+    delay of a line is valid until the next line. After the last line, LeoReplayer begins again (in leowarp:
+    ``repeat``).
+
+    The format is from SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673.
+    """
+    hint = "each line is one delay in whole ms, for instance 12"
+    text = text_of(path)
+    lines = numbered(text)
+    if not lines:
+        raise ScenarioError(f"{path} is empty", hint)
+    for line, cell in lines:
+        # isascii is needed in addition to isdigit, because isdigit accepts superscripts and the digits of all scripts.
+        # int raises ValueError for thousands of digits, so the length is checked first.
+        if not (cell.isascii() and cell.isdigit()) or len(cell) > 18 or int(cell) > _LEOREPLAYER_LONGEST_MS:
+            rule = f"a whole number up to {_LEOREPLAYER_LONGEST_MS}"
+            raise ScenarioError(f"{path}:{line}: {cell[:40]!r} is not a delay in ms ({rule})", hint)
+    delay_ms = np.array([int(cell) for _, cell in lines], dtype=np.int64)
+    series = Series.of(np.arange(len(delay_ms), dtype=np.int64) * interval_ns, delay_ms * 1e6)
+    return Measurement(
+        source=str(path),
+        format="leoreplayer",
+        down=series,
+        # The delays are halves of ping's round trips, so they include the transmission time of a ping packet.
+        probe_bytes=PING_BYTES,
+        probes=False,
+        end_ns=len(delay_ms) * interval_ns,
+        notes=end_notes(text, lines[-1][0]),
+    )
 
 
 def read_capacity(

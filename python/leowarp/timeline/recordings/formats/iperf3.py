@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): the result of a TCP transfer in each interval.
+docs/reference/formats.md lists what is used, skipped and refused.
 
 The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. The
 client sends *up*. With ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction.
-Only the sender knows retransmissions, congestion window and round trip. For a reversed transfer, the client's file
-therefore lacks these three values. The throughput is the rate that one flow reached on the path. The round trip is
-TCP's smoothed round trip, which includes the delay in the queue that the flow itself fills. The throughput is therefore
-not the capacity of the path. The round trip is not the delay of the idle path.
-
-Intervals that iperf3 omits because of ``--omit`` are left out. ``--json-stream`` writes the same data as events, one
-per line.
+Only the sender knows retransmissions, congestion window and round trip. The throughput is the rate of one flow, and not
+the capacity of the path. The round trip is TCP's smoothed round trip, which includes the delay in the queue that the
+flow itself fills.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.documents import IPERF3_HINT as _HINT
-from leowarp.timeline.recordings.formats.documents import document_of, documents_of
+from leowarp.timeline.recordings.formats.documents import document_of, documents_of, part_of
 from leowarp.timeline.recordings.formats.iperf3_intervals import VALUES, Interval, Roles, interval_of
 from leowarp.timeline.recordings.formats.lines import text_of
 from leowarp.timeline.recordings.measurement import Measurement, Series, Transfer
@@ -51,8 +48,7 @@ def read_iperf3(path: Path) -> Measurement:
     """
     skips = Skips()
     document, notes = _document(path, skips)
-    start = _part(document, "start")
-    test = _part(start, "test_start")
+    start, test = _object(document, "start"), _object(document, "start", "test_start")
     if test.get("protocol", "TCP") != "TCP":
         raise ScenarioError(
             f"{path}: start.test_start.protocol = {test['protocol']!r:.40}: only TCP's can be read", _HINT
@@ -69,8 +65,8 @@ def read_iperf3(path: Path) -> Measurement:
     transfers = [_transfer(intervals, way) for way in ways]
     # In a test of both directions, the sums at the end cover both directions together.
     if len(transfers) == 1:
-        total = _part(_part(document, "end"), "sum_sent").get("retransmits")
-        if isinstance(total, int) and not isinstance(total, bool) and 0 <= total < 2**40:
+        total = part_of(document, "end", "sum_sent", "retransmits")
+        if type(total) is int and 0 <= total < 2**40:
             transfers = [replace(transfers[0], all_retransmissions=total)]
     senders = [one for one in transfers if (one.rtt_ns > 0).any()]
     round_trip = None
@@ -141,27 +137,20 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
 
 
 def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object. If the key `sum` occurs twice, the second `sum` is renamed. Some releases write both sums of
-    --bidir with the same key."""
+    # Some releases write both sums of --bidir with the same key, `sum`. The second one is renamed.
     found: dict[str, Any] = {}
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value
     return found
 
 
-def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the JSON object at the key `name` of `of`. If this object is missing, return an empty dict. Older iperf3
-    versions omit some objects."""
-    part = of.get(name)
-    return part if isinstance(part, dict) else {}
+def _object(document: dict[str, Any], *keys: str) -> dict[str, Any]:
+    # Older iperf3 versions omit some objects.
+    found = part_of(document, *keys)
+    return found if isinstance(found, dict) else {}
 
 
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
-    """Return the intervals that can be read and that ``--omit`` did not exclude.
-
-    Raises ScenarioError if no interval can be read. The message describes the fault of the first interval that cannot
-    be read.
-    """
     found: list[Interval] = []
     failed: ScenarioError | None = None
     before = None
@@ -222,19 +211,17 @@ def _transfer(intervals: list[Interval], way: str) -> Transfer:
 
 
 def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
-    seconds, omitted_s = _part(start, "timestamp").get("timesecs"), test.get("omit", 0)
+    seconds, omitted_s = part_of(start, "timestamp", "timesecs"), test.get("omit", 0)
     # A time before 2001 is ignored. A machine without a battery-backed clock starts in 1970, so its time has no
     # meaning.
-    if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1_000_000_000 <= seconds < 2**33:
+    if type(seconds) is not int or not 1_000_000_000 <= seconds < 2**33:
         return None
     # After the intervals that iperf3 omits, the times of intervals restart at 0 (iperf_api.c, iperf_reset_stats).
-    known = isinstance(omitted_s, int) and not isinstance(omitted_s, bool) and 0 <= omitted_s <= 600
+    known = type(omitted_s) is int and 0 <= omitted_s <= 600
     return (seconds + (omitted_s if known else 0)) * 1_000_000_000
 
 
 def _notes(document: dict[str, Any], test: dict[str, Any], intervals: list[Interval]) -> list[str]:
-    """Return a sentence for each sign that intervals are missing or damaged. Signs are a varying number of streams,
-    gaps, an early end, or a wrong sum of bytes."""
     notes = []
     counts = {one.streams for one in intervals}
     if len(counts) > 1:
@@ -243,19 +230,16 @@ def _notes(document: dict[str, Any], test: dict[str, Any], intervals: list[Inter
     gaps_ns = [gap for gap in apart_ns if gap > _APART_RATIO * (intervals[0].end_ns - intervals[0].t_ns)]
     if gaps_ns:
         notes.append(f"{len(gaps_ns)} gaps between intervals, {sum(gaps_ns) / 1e9:g} s, of which nothing is known")
-    duration_s, last_s = test.get("duration"), intervals[-1].end_ns / 1e9
-    if isinstance(duration_s, int | float) and not isinstance(duration_s, bool) and last_s < duration_s * 0.95 - 0.1:
+    duration_s, last_s = part_of(test, "duration"), intervals[-1].end_ns / 1e9
+    if type(duration_s) in (int, float) and last_s < duration_s * 0.95 - 0.1:
         notes.append(f"the test was to take {duration_s:g} s, and its intervals end at {last_s:g} s")
-    ends = _part(document, "end")
-    for name in ("sum_sent", "sum_received"):
-        said = _part(ends, name).get("bytes")
-        told = [one.moved_bytes for one in intervals]
-        known = [value for value in told if value is not None]
-        sent = name == "sum_sent"
-        if not isinstance(said, int) or isinstance(said, bool) or len(known) < len(told) or sent != intervals[0].sends:
-            continue
-        if len(intervals[0].ways) == 1 and abs(sum(known) - said) > _APART_RATIO * max(said, 1):
+    # Only the sum of the side that wrote the file is made of the file's intervals.
+    name = "sum_sent" if intervals[0].sends else "sum_received"
+    said, known = part_of(document, "end", name, "bytes"), [one.moved_bytes for one in intervals]
+    if type(said) is int and None not in known and len(intervals[0].ways) == 1:
+        moved_bytes = sum(value for value in known if value is not None)
+        if abs(moved_bytes - said) > _APART_RATIO * max(said, 1):
             notes.append(
-                f"end.{name} says {said} bytes, and the intervals hold {sum(known)}: some are missing, or damaged"
+                f"end.{name} says {said} bytes, and the intervals hold {moved_bytes}: some are missing, or damaged"
             )
     return notes

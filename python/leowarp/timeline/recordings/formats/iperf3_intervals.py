@@ -38,7 +38,6 @@ class Roles:
 class Interval:
     """One interval of a transfer.
 
-    where: The name of the interval in messages.
     ways: For ``up``, ``down`` or both, the values of the fields in `VALUES`, in the file's units. nan means that the
         file lacks the value.
     moved_bytes: The payload in both directions. None means that at least one stream does not report its bytes.
@@ -91,15 +90,13 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str
         _check_sum(where, ways[way], mine, _sum_of(sums, mine, alone=len(by_way) == 1))
     if (roles.both or len(sums) > 1) and len(ways) < 2:
         raise ScenarioError(f"{where}: one direction alone, of a transfer in both", _HINT)
-    moved = [stream.get("bytes") for stream in streams]
-    known = [value for value in moved if isinstance(value, int) and not isinstance(value, bool)]
+    known = [stream["bytes"] for stream in streams if type(stream.get("bytes")) is int]
     sends = ("up" in ways) != roles.server
-    return Interval(where, t_ns, end_ns, ways, len(streams), sum(known) if len(known) == len(moved) else None, sends)
+    return Interval(where, t_ns, end_ns, ways, len(streams), sum(known) if len(known) == len(streams) else None, sends)
 
 
 def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
-    """Return the direction of a stream, down or up. Data from the client to the server go up, because the client is at
-    the user's end of the path."""
+    # Data from the client to the server go up, because the client is at the user's end of the path.
     sender = stream.get("sender")
     if not isinstance(sender, bool):
         if roles.both:
@@ -113,8 +110,6 @@ def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
 
 
 def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, float]:
-    """Combine the values of all streams of one direction. Rates, retransmissions and windows are added, and round trips
-    are averaged."""
     for place, stream in streams:
         _number(f"{where}.streams[{place}]", stream, "bits_per_second", VALUES["bits_per_second"])
         _check_rate(f"{where}.streams[{place}]", stream)
@@ -141,15 +136,10 @@ def _sum_of(
 
 
 def _check_rate(where: str, stream: dict[str, Any]) -> None:
-    """Check that bytes, time and rate of a stream agree."""
-    names = ("start", "end", "bytes", "bits_per_second")
-    start, end, moved, bps = (stream.get(name) for name in names)
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (start, end, moved, bps)):
+    values: list[Any] = [stream.get(name) for name in ("start", "end", "bytes", "bits_per_second")]
+    if any(type(value) not in (int, float) for value in values):
         return
-    assert isinstance(start, int | float)
-    assert isinstance(end, int | float)
-    assert isinstance(moved, int | float)
-    assert isinstance(bps, int | float)
+    start, end, moved, bps = values
     if abs(bps * (end - start) / 8 - moved) > _APART_RATIO * abs(moved) + _SEGMENT_BYTES:
         raise ScenarioError(f"{where}: {moved:g} bytes in {end - start:g} s are not {bps:g} bit/s: damaged", _HINT)
 
@@ -157,28 +147,21 @@ def _check_rate(where: str, stream: dict[str, Any]) -> None:
 def _check_sum(
     where: str, values: dict[str, float], streams: list[tuple[int, dict[str, Any]]], whole: dict[str, Any] | None
 ) -> None:
-    """Check that iperf3's sums equal the sums of its streams."""
     if whole is None:
         return
     # The sums are compared by bytes if possible, because each stream measures its rate with its own clock.
     name, total = "bits_per_second", values["bits_per_second"]
-    if all(_has_bytes(stream) for _, stream in streams):
+    if all(type(stream.get("bytes")) is int for _, stream in streams):
         name, total = "bytes", sum(stream["bytes"] for _, stream in streams)
-    said = whole.get(name)
-    if isinstance(said, bool) or not isinstance(said, int | float):
+    said: Any = whole.get(name)
+    if type(said) not in (int, float):
         return
     if abs(said - total) > _APART_RATIO * abs(total) + _SEGMENT_BYTES * (name == "bytes"):
         raise ScenarioError(f"{where}: its sum says {name} = {said:g}, and its streams add up to {total:g}", _HINT)
 
 
-def _has_bytes(stream: dict[str, Any]) -> bool:
-    return isinstance(stream.get("bytes"), int) and not isinstance(stream["bytes"], bool)
-
-
-def _number(where: str, of: Any, name: str, most: float) -> float:
-    """Return a number in the file's unit. If the value is not a number, is below 0 or is above `most`, an error is
-    raised."""
-    value = of.get(name) if isinstance(of, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+def _number(where: str, of: dict[str, Any], name: str, most: float) -> float:
+    value: Any = of.get(name)
+    if type(value) not in (int, float) or not 0 <= value <= most:
         raise ScenarioError(f"{where}.{name} = {value!r:.40} is not a number from 0 to {most:g}", _HINT)
     return float(value)

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads irtt's JSON (``irtt client -o FILE``). The JSON has round trips, and also one-way delays if the server sent
-time stamps.
+time stamps. docs/reference/formats.md lists what is used, skipped and refused.
 
 The format is described in irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the time that the server
 needs to process a probe. `send` is the direction from client to server. It is called *up* here, because the client is
-at the user. `receive` is *down*. A one-way delay is measured with the clocks of two machines. It contains the
-difference of the clocks, so it may be negative.
-
-A round trip is left out if it is negative, or if it contradicts its own time stamps. The probe of such a round trip
-counts neither as lost nor as answered.
+at the user. `receive` is *down*. A one-way delay is measured with the clocks of two machines, so it may be negative.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +17,7 @@ import numpy as np
 from leowarp.base.errors import ScenarioError
 from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
-from leowarp.timeline.recordings.formats.documents import document_of
+from leowarp.timeline.recordings.formats.documents import document_of, part_of
 from leowarp.timeline.recordings.formats.irtt_trips import Trip, clock_of, clocks_note, format_notes, stats_notes
 from leowarp.timeline.recordings.formats.lines import text_of
 from leowarp.timeline.recordings.measurement import Measurement, Series
@@ -55,11 +50,10 @@ def read_irtt(path: Path) -> Measurement:
     zero_ns = kept[0].sent_ns
     t_ns = np.array([trip.sent_ns - zero_ns for trip in kept], dtype=np.int64)
     lost = [trip.lost for trip in kept]
-    notes += (
-        [f"{len(trips) - len(kept)} round trips with the sending time of another"] if len(kept) < len(trips) else []
-    )
-    late = sum(trip.late for trip in kept)
-    notes += [f"{late} replies came after a later one's"] if late else []
+    if len(kept) < len(trips):
+        notes.append(f"{len(trips) - len(kept)} round trips with the sending time of another")
+    if late := sum(trip.late for trip in kept):
+        notes.append(f"{late} replies came after a later one's")
     if kept[0].clock == "number":
         notes.append("no round trip has a time stamp: they are taken to be as far apart as irtt was told to send them")
     notes += [*stats_notes(document, trips), *format_notes(document, trips)]
@@ -80,10 +74,6 @@ def read_irtt(path: Path) -> Measurement:
 
 
 def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, skips: Skips) -> list[Trip]:
-    """Return the readable round trips without duplicates. All times are on one clock.
-
-    Raises ScenarioError if no round trip is readable. The message names the error in the first round trip.
-    """
     read: list[Trip] = []
     failed: ScenarioError | None = None
     seen: dict[int, list[Any]] = {}
@@ -144,17 +134,8 @@ def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Ser
 
 
 def _probe_bytes(document: dict[str, Any]) -> int | None:
-    values = list(_found(document, ("config", "params", "length"), ("config", "ip_version")))
-    if len(values) < 2 or isinstance(values[0], bool) or not isinstance(values[0], int) or not 0 < values[0] < 65536:
+    length_bytes = part_of(document, "config", "params", "length")
+    header_bytes = _UDP_BYTES.get(str(part_of(document, "config", "ip_version")))
+    if header_bytes is None or type(length_bytes) is not int or not 0 < length_bytes < 65536:
         return None
-    headers = _UDP_BYTES.get(str(values[1]))
-    return None if headers is None else values[0] + headers
-
-
-def _found(document: dict[str, Any], *paths: tuple[str, ...]) -> Iterator[Any]:
-    for path in paths:
-        value: Any = document
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        if value is not None:
-            yield value
+    return length_bytes + header_bytes

@@ -9,8 +9,8 @@ import numpy as np
 
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
+from leowarp.timeline.recordings.formats.documents import part_of
 
-_LOST = {False: "false", True: "true"}
 _SLACK_NS = 1_000
 _SET_NS = 10_000_000
 """The wall clock counts as set if its difference from the monotonic clock changes by more than this value between two
@@ -20,28 +20,25 @@ probes."""
 class Trip:
     """One round trip, with the values that `read_irtt` needs.
 
-    where: The name of the round trip in messages.
-    trip: The round trip as an object of the JSON.
     clock: The clock of the sending times: wall, monotonic or number. The clock `number` means that the recording has no
         time stamps. A sending time is the sequence number, multiplied by irtt's interval.
-    interval_ns: irtt's interval between probes.
     """
 
     def __init__(self, where: str, trip: Any, clock: str, interval_ns: int) -> None:
         self.where, self._trip, self.clock = where, trip, clock
-        lost = self._value(("lost",))
+        lost = self._value("lost")
         # irtt writes "false", "true", "true_up" or "true_down", although its documentation has the values true and
         # false.
-        self.lost = _LOST[lost] if isinstance(lost, bool) else str(lost)
+        self.lost = str(lost).lower() if isinstance(lost, bool) else str(lost)
         if self.lost not in ("false", "true", "true_up", "true_down"):
             raise ScenarioError(f"{where}: lost = {lost!r} is none of false, true, true_up, true_down", _HINT)
-        if self.lost != "false" and self._optional(("delay", "rtt")) is not None:
+        if self.lost != "false" and part_of(trip, "delay", "rtt") is not None:
             raise ScenarioError(f"{where}: lost = {lost!r}, and delay.rtt is there", _HINT)
         if clock == "number":
-            self.sent_ns = self._integer(("seqno",), least=0) * interval_ns
+            self.sent_ns = self._integer("seqno", least=0) * interval_ns
         else:
-            self.sent_ns = self._integer(("timestamps", "client", "send", clock), least=0)
-        self.late = self._optional(("timestamps", "server", "late")) is True or self._optional(("late",)) is True
+            self.sent_ns = self._integer("timestamps", "client", "send", clock, least=0)
+        self.late = part_of(trip, "timestamps", "server", "late") is True or part_of(trip, "late") is True
 
     @property
     def contradicts(self) -> bool:
@@ -63,40 +60,28 @@ class Trip:
     def delay_ns(self, name: str) -> float:
         """Return a delay in ns. The result is nan if the round trip was lost. A one-way delay is also nan if the server
         sent no time stamps."""
-        if self.lost != "false" or (name != "rtt" and self._optional(("delay", name)) is None):
+        if self.lost != "false" or (name != "rtt" and part_of(self._trip, "delay", name) is None):
             return float("nan")
         # A one-way delay may be negative, because the two clocks may disagree.
-        return float(self._integer(("delay", name), least=None))
+        return float(self._integer("delay", name))
 
     def _stamp(self, who: str, when: str, clock: str) -> int | None:
-        value = self._optional(("timestamps", who, when, clock))
-        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+        value = part_of(self._trip, "timestamps", who, when, clock)
+        return value if type(value) is int and value > 0 else None
 
-    def _integer(self, keys: tuple[str, ...], least: int | None) -> int:
-        value = self._value(keys)
-        if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**62:
+    def _integer(self, *keys: str, least: int | None = None) -> int:
+        value = self._value(*keys)
+        if type(value) is not int or abs(value) >= 2**62:
             raise ScenarioError(f"{self.where}: {'.'.join(keys)} = {value!r:.40} is not a whole number of ns", _HINT)
         if least is not None and value < least:
             raise ScenarioError(f"{self.where}: {'.'.join(keys)} = {value} is below {least}", _HINT)
         return value
 
-    def _value(self, keys: tuple[str, ...]) -> Any:
-        value = self._optional(keys)
+    def _value(self, *keys: str) -> Any:
+        value = part_of(self._trip, *keys)
         if value is None:
             raise ScenarioError(f"{self.where}: {'.'.join(keys)} is missing", _HINT)
         return value
-
-    def _optional(self, keys: tuple[str, ...]) -> Any:
-        return part_of(self._trip, keys)
-
-
-def part_of(value: Any, keys: tuple[str, ...]) -> Any:
-    """Return the value at a path of keys in nested objects, or None if a key is missing."""
-    for key in keys:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(key)
-    return value
 
 
 def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
@@ -104,13 +89,13 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
     answered = sum(trip.lost == "false" for trip in trips)
     notes = []
     for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
-        said = part_of(document, ("stats", name))
+        said = part_of(document, "stats", name)
         # `packets_received` includes duplicate replies, and replies that came too late to be listed as round trips.
-        copies = part_of(document, ("stats", "duplicates"))
+        copies = part_of(document, "stats", "duplicates")
         more = copies if name == "packets_received" and isinstance(copies, int) else 0
-        if isinstance(said, int) and not isinstance(said, bool) and said not in (count, count + more):
+        if type(said) is int and said not in (count, count + more):
             notes.append(f"irtt's {name} is {said}, and {count} can be read: some are missing, or left out")
-    numbers = [value for trip in document["round_trips"] if isinstance(value := part_of(trip, ("seqno",)), int)]
+    numbers = [value for trip in document["round_trips"] if isinstance(value := part_of(trip, "seqno"), int)]
     missing = max(numbers) - min(numbers) + 1 - len(set(numbers)) if numbers else 0
     if missing:
         notes.append(f"{missing} numbers (seqno) of round trips are missing: nothing is known of these")
@@ -118,26 +103,24 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 
 
 def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
-    """Return the clock for all sending times, irtt's interval, and remarks for the user. If there is a clock, the
-    interval is 0.
+    """Return the clock for all sending times, irtt's interval in ns, and remarks for the user. The clock is wall,
+    monotonic or number. With a clock, the interval is 0.
 
-    Returns: The clock, the interval in ns, and the remarks. The clock is wall, monotonic or number. The chosen clock is
-        the wall clock or the monotonic clock, whichever more round trips have. If the wall clock was set during the
-        measurement, or did not advance, the monotonic clock is returned.
+    The clock is the one that more round trips have. If the wall clock was set during the measurement, or did not
+    advance, it is the monotonic clock.
     """
     both: list[tuple[int, int]] = []
     have = {"wall": 0, "monotonic": 0}
     for trip in document["round_trips"]:
-        stamps = part_of(trip, ("timestamps", "client", "send"))
-        values = [stamps.get(name) if isinstance(stamps, dict) else None for name in have]
+        values = [part_of(trip, "timestamps", "client", "send", name) for name in have]
         for name, value in zip(have, values, strict=True):
             have[name] += value is not None
-        whole = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
+        whole = [value for value in values if type(value) is int]
         if len(whole) == 2 and max(map(abs, whole)) < 2**62:
             both.append((whole[0], whole[1]))
     if not any(have.values()):
-        interval_ns = part_of(document, ("config", "params", "interval"))
-        known = isinstance(interval_ns, int) and not isinstance(interval_ns, bool) and 0 < interval_ns < 2**40
+        interval_ns = part_of(document, "config", "params", "interval")
+        known = type(interval_ns) is int and 0 < interval_ns < 2**40
         return ("number", interval_ns, []) if known else ("wall", 0, [])
     # If wall-clock stamps are missing, the monotonic clock gives the sending times, but no date.
     if have["monotonic"] > have["wall"]:
@@ -157,7 +140,7 @@ def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
 def format_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
     """Return a remark for each sign that the file is not in irtt's json_format 1."""
     notes = []
-    version = part_of(document, ("version", "json_format"))
+    version = part_of(document, "version", "json_format")
     if version is not None and version != 1:
         notes.append(f"irtt's json_format is {version!r:.40}, and 1 alone is known: look whether the delays are in ns")
     contradict = sum(trip.contradicts for trip in trips)

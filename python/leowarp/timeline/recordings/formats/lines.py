@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.packed import kind_of, unpacked
@@ -50,36 +47,13 @@ def numbered(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
 
-def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
-    """Read a file with one non-negative integer per line. Return the integers, and the numbered lines (`numbered`).
-
-    Raises ScenarioError, with file and line, if a line is not a non-negative integer up to `highest`, or if the file
-    has no line.
-    """
-    lines = numbered(text_of(path))
-    if not lines:
-        raise ScenarioError(f"{path} is empty", hint)
-    for line, text in lines:
-        # isascii is needed in addition to isdigit, because isdigit accepts superscripts and the digits of all scripts.
-        # Numbers of 18 digits always fit int64.
-        if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
-            raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {what} (a whole number up to {highest})", hint)
-    return np.array([int(text) for _, text in lines], dtype=np.int64), lines
-
-
 def end_notes(text: str, line: int) -> tuple[str, ...]:
-    """If the text does not end with a line end, return a note for the user that the last line may be incomplete.
-
-    line: The number of the last line, counted from 1.
-    """
+    """If the text does not end with a line end, return a note for the user that its last line may be incomplete."""
     return () if text.endswith("\n") else (f"line {line} has no end, so it may be cut short; it is read as it stands",)
 
 
 def without_line(path: Path, line: int) -> str:
-    """Return the shell command that writes a copy of a file without one of its lines. A packed file is unpacked.
-
-    line: The number of this line, counted from 1, in the unpacked text.
-    """
+    """Return the shell command that writes a copy of a file without one of its lines. A packed file is unpacked."""
     kind = kind_of(path)
     return f"sed {line}d {path} > whole.txt" if kind is None else f"{kind} -dc {path} | sed {line}d > whole.txt"
 

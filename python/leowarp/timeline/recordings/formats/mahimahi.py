@@ -30,13 +30,7 @@ _HINT = "each line is the time of one opportunity to send 1500 bytes, in whole m
 _LONGEST_MS = 30 * 86_400_000
 
 
-def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64]:
-    """Return the times in a trace.
-
-    skips: The counter for lines that are skipped.
-    Raises ScenarioError with file and line if the file is malformed.
-    """
-    skips = Skips() if skips is None else skips
+def _opportunities_ms(path: Path, skips: Skips) -> NDArray[np.int64]:
     text = text_of(path)
     lines = numbered(text)
     if not lines:
@@ -63,10 +57,7 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
 
 
 def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDArray[np.int64], list[int]]:
-    """Return the times, and the line number of each. Invalid lines are skipped and counted.
-
-    Raises ScenarioError if more than a tenth of the lines is invalid.
-    """
+    # Invalid lines are skipped and counted, up to a tenth of the lines.
     times, places = [], []
     wrong: list[tuple[int, str]] = []
     for line, text in lines:
@@ -104,7 +95,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
     Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips()
-    times_ms = opportunities_ms(path, skips)
+    times_ms = _opportunities_ms(path, skips)
     if until_ns is not None:
         # The trace is repeated before times are converted to rates. An opportunity at 0 of a later round thus becomes a
         # rate in the last millisecond of the previous round.

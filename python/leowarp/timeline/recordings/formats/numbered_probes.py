@@ -10,84 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
-from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series, Times
+from leowarp.timeline.recordings.measurement import ClockStep, Series, Times
 
 _MOST_PROBES = 100_000_000
-_CLOCK_NS = 1_000_000_000 * 1_000_000_000
 # If replies are printed out of order, times go back by some ms. If the clock was set back, times go back by much more
 # than some ms.
 _SET_BACK_NS = 100_000_000
 _NEIGHBOURS = 8
 
 
-@dataclass(frozen=True)
-class NumberedProbe:
-    """One probe.
-
-    line: The line of the file that reports the probe.
-    t_ns: The sending time of the probe on the sender's clock.
-    delay_ns: The round trip of the probe. None means that the file marks the probe as lost.
-    """
-
-    line: int
-    sequence: int
-    t_ns: int
-    delay_ns: int | None
-
-
 @dataclass(frozen=True, eq=False)
 class Sent:
-    """The probes in the order of their numbers.
+    """The probes in the order of their numbers. `clock_steps` and `steady_ns` are those of `Measurement`.
 
     series: The probes, with times from 0 on.
     zero_ns: The value of the sender's clock at time 0.
-    clock_steps: The times at which the clock was set back.
-    steady_ns: int64 array of shape (n,) or None. The sending times on a clock that is never set back. None means that
-        the sender's clock was never set back.
     """
 
     series: Series
     zero_ns: int
     clock_steps: tuple[ClockStep, ...]
     steady_ns: Times | None
-
-
-def measurement_of_probes(
-    source: str, format: str, probes: list[NumberedProbe], notes: tuple[str, ...] = ()
-) -> Measurement:
-    """Return the round trips of probes recorded in any order.
-
-    source, format: As in `Measurement`.
-    probes: At least one probe. If several replies have the same number, the first one is the reply, and the others are
-        duplicates.
-    notes: The remarks from reading the file.
-    Raises ScenarioError if the probes' numbers span too large a range.
-    """
-    first: dict[int, NumberedProbe] = {}
-    for probe in probes:
-        # The first reply gives the round trip of the path. Every later reply with the same sequence number is a copy,
-        # which some link made.
-        first.setdefault(probe.sequence, probe)
-    duplicates = len(probes) - len(first)
-    if duplicates:
-        notes = (*notes, f"{duplicates} duplicates were left out")
-    kept = [first[number] for number in sorted(first)]
-    sent = sent_in_order(
-        source,
-        np.array([probe.sequence for probe in kept], dtype=np.int64),
-        np.array([probe.t_ns for probe in kept], dtype=np.int64),
-        np.array([np.nan if probe.delay_ns is None else probe.delay_ns for probe in kept], dtype=np.float64),
-    )
-    return Measurement(
-        source=source,
-        format=format,
-        round_trip=sent.series,
-        wall_ns=sent.zero_ns if sent.zero_ns >= _CLOCK_NS else None,
-        duplicates=duplicates,
-        clock_steps=sent.clock_steps,
-        steady_ns=sent.steady_ns,
-        notes=notes,
-    )
 
 
 def sent_in_order(
@@ -104,6 +47,7 @@ def sent_in_order(
     sent_ns, delay_ns: arrays of shape (n,). The sending time on the sender's clock, and the round trip. nan means lost.
     unknown: int64 array of shape (m,). The numbers of probes about which nothing is known. The series does not have
         them, because they are neither lost nor answered.
+    Raises ScenarioError if the probes' numbers span too large a range.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:

@@ -19,10 +19,7 @@ _MTR = re.compile(r"^HOST: .*Loss%\s+Snt\b", re.MULTILINE)
 
 def refused_tool(path: Path, text: str) -> ScenarioError | None:
     """Return the error for the output of another tool, such as fping, iperf3 or mtr. None means that no tool is
-    recognised.
-
-    text: The content of the file.
-    """
+    recognised."""
     beginning = text[:10_000]
     if _FPING.search(beginning):
         hosts = [*dict.fromkeys(_FPING.findall(beginning))]

@@ -23,8 +23,6 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     """Return the content of a packed file. The name of the file does not matter. If the file is not packed, the bytes
     are returned unchanged.
 
-    path: The name of the file in messages.
-    raw: The file's content.
     Raises ScenarioError if the file is damaged, or unpacks to more than `plainfiles.MOST_INPUT_BYTES`.
     """
     kind = _kind(raw)

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The output of ping: round trips, one line per reply. A missing sequence number is a lost probe.
+docs/reference/formats.md lists what is used, skipped and refused.
 
-The module supports iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). With ``ping -D`` of
-iputils, each line begins with the time at which it was printed, in s since 1970. The sending time of a probe is the
-time in its reply's line, minus the round trip. Lost probes print nothing (or, with ``-O``, "no answer yet"). The
-sending time of a lost probe is therefore interpolated between the times of the neighbouring probes. If probes were lost
-before the first reply or after the last reply, ping's statistics give only their number.
-
-A file may contain several outputs of ping if each reply has a time stamp. All outputs in a file become one measurement.
-It is not known what happened between two outputs. If a line cannot be read, its probe counts neither as lost nor as
-answered.
+With ``ping -D`` of iputils, each line begins with the time at which it was printed, in s since 1970. The sending time
+of a probe is the time in its reply's line, minus the round trip. The sending time of a lost probe is interpolated
+between the times of the neighbouring probes.
 """
 
 from __future__ import annotations
@@ -20,7 +15,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.skips import Skips
@@ -66,11 +60,7 @@ def looks_like_ping(text: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """One run of ping, with its probes in order.
-
-    sent: The probes of the run.
-    copies: The number of duplicate replies.
-    """
+    """One run of ping with its probes in order, and the number of duplicate replies."""
 
     run: Run
     sent: Sent
@@ -130,8 +120,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
 
 
 def _cut_line(text: str, runs: list[Run]) -> int | None:
-    """Return the number of the last line if it is a truncated reply. In this case, ping was killed while it wrote this
-    line."""
+    """Return the number of the last line if ping was killed while it wrote this line of a reply."""
     last = text.rstrip().count("\n") + 1
     unread = [line.line for run in runs for _, line in run.damaged]
     unread += [reply.line for run in runs for _, reply in run.without_time]
@@ -139,7 +128,6 @@ def _cut_line(text: str, runs: list[Run]) -> int | None:
 
 
 def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
-    """Count the lines that are replies but cannot be read."""
     for _, line in run.damaged:
         skips.add(*(_CUT if line.line == cut else _NO_WHOLE), f"line {line.line}, {line.text[:60]!r}")
     for _, reply in run.without_time:
@@ -159,12 +147,13 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
-    """If the numbers restart without a new header line, return the parts of the run. Otherwise, return the run itself.
-
-    Raises ScenarioError if the numbers restart and there are no time stamps.
-    """
+    """Return the parts of the run. Without a new header line, another part begins where the numbers restart."""
     found: list[_Read] = []
-    rest = _without_strange_numbers(run, interval_ns, skips)
+    # Nothing is known of the probes of replies whose sequence number is damaged.
+    strange = strange_numbers(run.replies, interval_ns)
+    for number in sorted(strange):
+        skips.add(*_STRANGE, f"line {run.replies[number].line}")
+    rest = run.without(strange)
     while rest.replies:
         seqs, place = unwrapped(rest.replies, interval_ns)
         if place is None:
@@ -174,22 +163,13 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         first = Run(rest.header, rest.replies[:place])
         # ping's summary at the end of the output covers both parts of the recording, so it is assigned to neither part.
         after = Run(None, rest.replies[place:])
-        for n, reply in rest.without_time:
-            (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
-        for n, line in rest.damaged:
-            (first if n <= place else after).damaged.append((n if n <= place else n - place, line))
+        first.without_time = [(n, reply) for n, reply in rest.without_time if n <= place]
+        first.damaged = [(n, line) for n, line in rest.damaged if n <= place]
+        after.without_time = [(n - place, reply) for n, reply in rest.without_time if n > place]
+        after.damaged = [(n - place, line) for n, line in rest.damaged if n > place]
         found.append(_in_order(path, first, seqs, interval_ns, skips))
         rest = after
     return found
-
-
-def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """Return `run` without the replies whose sequence number is damaged. It is unknown what happened to the probes of
-    these replies."""
-    strange = strange_numbers(run.replies, interval_ns)
-    for place in sorted(strange):
-        skips.add(*_STRANGE, f"line {run.replies[place].line}")
-    return run.without(strange)
 
 
 def _without_rare_stampless(runs: list[Run]) -> list[Run]:
@@ -231,8 +211,14 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
     if sorted(first) != list(first):
         notes.append("some replies came after a later probe's")
     sequence = np.array(sorted(first), dtype=np.int64)
-    rtt_ns = np.array([first[int(seq)].rtt_ns for seq in sequence], dtype=np.int64)
-    sent_ns = _sent_ns(sequence, [first[int(seq)] for seq in sequence], rtt_ns, interval_ns)
+    replies = [first[seq] for seq in sorted(first)]
+    rtt_ns = np.array([reply.rtt_ns for reply in replies], dtype=np.int64)
+    printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
+    if len(printed) == len(replies):
+        sent_ns = np.array(printed, dtype=np.int64) - rtt_ns
+    else:
+        assert interval_ns is not None, "checked before"
+        sent_ns = (sequence - sequence[0]) * interval_ns
     unknown, either = _unknown(run, seqs)
     if either:
         notes.append(f"up to {either} probes that count as lost may have been answered, on lines that are skipped")
@@ -267,24 +253,8 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
     return unknown, either
 
 
-def _sent_ns(
-    sequence: NDArray[np.int64], replies: list[Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
-) -> NDArray[np.int64]:
-    """Return the sending time of each probe, which is the printing time minus the round trip. Without time stamps,
-    probes are sent at even intervals."""
-    printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
-    if len(printed) == len(replies):
-        return np.array(printed, dtype=np.int64) - rtt_ns
-    assert interval_ns is not None, "checked before"
-    return (sequence - sequence[0]) * interval_ns
-
-
 def _joined(path: Path, read: list[_Read]) -> Sent:
-    """Return the probes of all runs of ping, with times on the clock of the first run.
-
-    Raises ScenarioError if a run of ping begins before the previous run ends. The order of the two runs' probes is then
-    unknown.
-    """
+    """Return the probes of all runs of ping, with times on the clock of the first run."""
     if len(read) == 1:
         return read[0].sent
     zero_ns, end_ns = read[0].sent.zero_ns, -1
@@ -297,6 +267,7 @@ def _joined(path: Path, read: list[_Read]) -> Sent:
         t_ns = one.sent.series.t_ns + later_ns
         if not len(t_ns):
             continue
+        # The order of the probes of runs that overlap is unknown.
         if t_ns[0] <= end_ns:
             raise ScenarioError(
                 f"{path}:{one.run.line}: a second output of ping, which begins {(end_ns - t_ns[0]) / 1e9:g} s before "
@@ -329,7 +300,6 @@ def _runs_note(read: list[_Read]) -> list[str]:
 
 
 def _probe_bytes(run: Run) -> int | None:
-    """Return the IP length of a probe. It is in ping's first line, or follows from the length in the first reply."""
     if run.header is not None and run.header.ip_bytes is not None:
         return run.header.ip_bytes
     reply = run.replies[0]

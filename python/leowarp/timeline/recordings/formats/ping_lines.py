@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognises the lines that ping prints, for all variants of ping and all languages.
+"""Recognises the lines that ping prints, for all variants of ping and all languages (docs/reference/formats.md).
 
-The module covers iputils 20240905 with its 17 translations, its older releases (`icmp_req=`), GNU inetutils and macOS
-(decimal sign of the locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). The translations of iputils
-(`po/*.po`) translate the unit and the words around it. All translations except the Czech one keep `icmp_seq=`. Each
-line may begin with text of another program: of `ts`, of `--apple-time`, or of a shell's loop.
+The translations of iputils (`po/*.po`) translate the unit and the words around it. All translations except the Czech
+one keep `icmp_seq=`. Each line may begin with text of another program: of `ts`, of `--apple-time`, or of a shell's
+loop.
 """
 
 from __future__ import annotations
@@ -56,15 +55,12 @@ _MARK = re.compile(r"\([^()]*!\)")
 class Reply:
     """A line that reports a reply.
 
-    line: The number of the line, counted from 1.
-    text: The whole line.
     seq: The sequence number as printed (modulo 65536).
     rtt_ns: The round trip. None means that the time in the line is not readable.
     resolution_ns: The value of one unit in the last digit of the printed round trip.
     printed_ns: The time at which the line was printed, in ns since 1970, if `-D` was used.
     source: The address that replied. None means that the language is not English.
     length_bytes: The length of the ICMP message.
-    copy: Whether ping marks the reply as a duplicate.
     mark: The remarks that ping printed about the reply, such as a bad checksum or another address.
     prefix: The text before the reply on its line. ping's own time stamp is left out.
     at_most: Whether the printed round trip is an upper bound, as in `time<1 ms`.
@@ -119,13 +115,9 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A line of ping about a missing reply, or about an error.
+    """A line of ping about a missing reply, or about an error."""
 
-    seq: The sequence number. None means that the line has no number.
-    """
-
-    line: int
-    seq: int | None = None
+    seq: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +174,7 @@ def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
     if in_statistics and (tally := _TALLY.search(line) or _ANY_TALLY.search(line)) is not None:
         return (Tally(number, int(tally["sent"]), int(tally["received"])),)
     if (timeout := _TIMEOUT.match(line)) is not None or _ICMP_ERROR.search(line):
-        return (Silence(number, None if timeout is None else int(timeout["seq"])),)
+        return (Silence(None if timeout is None else int(timeout["seq"])),)
     return (Damaged(number, line) if _PART.search(line) or _HOPS.search(line) else None,)
 
 
@@ -196,7 +188,7 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
     # Lines that are no reply are, for instance, "no answer yet for icmp_seq=3" and "From 192.0.2.9 icmp_seq=4
     # Destination Host Unreachable", in any language.
     if not times and length is None and not _HOPS.search(rest):
-        return Silence(number, int(sequence["seq"]))
+        return Silence(int(sequence["seq"]))
     printed_ns = None if stamp is None else int(Decimal(stamp["stamp"]) * 1_000_000_000)
     if len(times) > 1 or int(sequence["seq"]) > 65_535 or (printed_ns or 0) > _LAST_NS:
         return Damaged(number, line)

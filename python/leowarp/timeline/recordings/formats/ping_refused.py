@@ -56,11 +56,8 @@ def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
 
 
 def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> None:
-    """Check that all replies have time stamps, or that an interval is given.
-
-    Raises ScenarioError if a reply has no time stamp and no interval is given. Also raised if replies have time stamps
-    although an interval is given.
-    """
+    """Raise ScenarioError if a reply has no time stamp and no interval is given, or if replies have time stamps
+    although an interval is given."""
     stamped = [reply.printed_ns is not None for reply in replies]
     if any(stamped) and not all(stamped):
         line = replies[stamped.index(not stamped[0])].line
@@ -87,11 +84,8 @@ def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> N
 
 
 def in_one_place(path: Path, replies: list[Reply]) -> None:
-    """Check that all replies of a run come from one address. Replies that ping marks may come from other addresses.
-
-    Raises ScenarioError if the replies come from several addresses. Such a file was written by two pings at the same
-    time.
-    """
+    """Raise ScenarioError if the replies of a run come from several addresses, except for replies that ping marks. Such
+    a file was written by two pings at the same time."""
     sources = Counter(reply.source for reply in replies if reply.source and not (reply.copy or reply.mark))
     if len(sources) > 1:
         (first, _), (second, count) = sources.most_common(2)
@@ -103,10 +97,7 @@ def in_one_place(path: Path, replies: list[Reply]) -> None:
 
 
 def check_together(path: Path, runs: list[Run]) -> None:
-    """Check that all runs have the same destination and the same probe length.
-
-    Raises ScenarioError if the destination or the probe length differs.
-    """
+    """Raise ScenarioError if the runs have different destinations or probe lengths."""
     first = runs[0]
     for run in runs[1:]:
         for what, before, here in (

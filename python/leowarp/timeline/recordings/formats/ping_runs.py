@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Separates several outputs of ping in one file. Finds where each output begins. Also finds the probe to which a 16-bit
-number belongs.
+"""Separates several outputs of ping in one file. Also finds the probe to which a 16-bit number belongs.
 
-If ping is stopped and started again, and its output is appended with `>>`, the probe numbers restart. Another output
-begins at each further header line of ping. A file may contain only replies. Another output then begins where time
-advances but the probe numbers decrease.
+Another output begins at each further header line of ping. In a file that contains only replies, another output begins
+where time advances but the probe numbers decrease.
 """
 
 from __future__ import annotations
@@ -102,10 +100,7 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
 
 def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
     """Return the indexes of replies whose number is damaged. A number is damaged if it does not fit between the numbers
-    before and after it. These two numbers differ by at most `_NEAR`.
-
-    replies, interval_ns: The same parameters as for `unwrapped`.
-    """
+    before and after it. These two numbers differ by at most `_NEAR`."""
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     found: set[int] = set()
     for place in range(1, len(replies) - 1):
@@ -138,15 +133,10 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
 
 
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
-    """Return the sequence numbers as if they did not restart after 65535. Also return the index at which another run of
-    ping begins, if any.
+    """Return the sequence numbers as if they did not restart after 65535, up to the reply with which another run of
+    ping begins. Also return the index of this reply, or None if all replies belong to one run.
 
-    replies: The replies in the order of their lines.
     interval_ns: The time between probes. This interval is used for replies without time stamps.
-    Returns seqs: The sequence numbers of the replies before the index `place`. If `place` is None, the result has the
-        numbers of all replies.
-    Returns place: The index of the first reply that belongs to another run of ping, or None if all replies belong to
-        one.
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     seqs = [replies[0].seq]
@@ -194,8 +184,7 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """Return the number that the reply would have without the 16-bit limit of sequence numbers. The reply has no time
-    stamp. None means that the reply belongs to another run."""
+    """Return the number as `_by_clock` does, for a reply without a time stamp."""
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:

@@ -50,9 +50,7 @@ def tally_notes(run: Run) -> list[str]:
 
 
 def _ends_without_tally(run: Run) -> list[str]:
-    """Return sentences about the probes that were sent before the first reply, and about those sent after the last
-    reply. The sequence numbers show that these probes were sent. These sentences are needed if ping was killed. The
-    output then contains no statistics."""
+    # If ping was killed, sequence numbers show which probes were sent before the first and after the last reply.
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or not numbers or len(numbers) > _MOST_PKTS:
         return []
@@ -89,8 +87,7 @@ def reply_notes(replies: list[Reply]) -> list[str]:
 
 
 def _ends(run: Run) -> list[str]:
-    """Return sentences about probes that ping sent before its first reply or after its last one. The output has no
-    lines for these probes, so their number is computed from ping's statistics."""
+    # These probes have no lines, so their number is computed from ping's statistics.
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV with a header: the user's own table of a path's delays, or only of its capacity.
+"""CSV with a header: the user's own table of a path's delays, or only of its capacity. The guide
+docs/guides/your-own-measured-path.md says what each column means. A table of capacity has the columns ``t_s``,
+``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``.
 
-The required columns are ``t_s``, and ``delay_ms`` (one way) or ``rtt_ms``. Optional columns for A to B are
-``rate_mbps`` and ``loss_ratio``. Optional columns for B to A are ``delay_up_ms``, ``rate_up_mbps`` and
-``loss_up_ratio``. If a column for B to A is missing, the value of A to B also applies to B to A. A table of capacity
-has the columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``. The lines that begin with ``#``
-are comments.
-
-- Each row is valid from its time until the time of the next row. The times must increase. If the first time is 1e9 or
-more, times are in seconds since 1970. In this case, time 0 of the table is the time of its first row.
-- If the delay is ``down``, there is no connection until the next row. The other cells of that row must be empty. If the
-  delay is ``lost``, the probe that was sent at that time was lost. Any other empty cell is an error, because leowarp
-  would have to guess its value.
-- The rate ``unshaped`` means no rate limit. With rate 0, nothing is sent until the next row.
+If a column for B to A is missing, the value of A to B also applies to B to A. An empty cell is an error, because
+leowarp would have to guess its value.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -66,11 +58,9 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
     table.check_cut(delay, cut)
     t_ns, wall_ns = table.times_ns()
     lost = table.words(delay, "lost")
-    loss = table.numbers("loss_ratio", cut, _ratio) if "loss_ratio" in table.columns else None
-    loss_up = table.numbers("loss_up_ratio", cut, _ratio) if "loss_up_ratio" in table.columns else None
-    series = Series(
-        t_ns=t_ns, delay_ns=table.numbers(delay, cut | lost, _delay_ns), lost=lost, cut=cut, loss_ratio=loss
-    )
+    loss = table.numbers("loss_ratio", cut) if "loss_ratio" in table.columns else None
+    loss_up = table.numbers("loss_up_ratio", cut) if "loss_up_ratio" in table.columns else None
+    series = Series(t_ns=t_ns, delay_ns=table.numbers(delay, cut | lost), lost=lost, cut=cut, loss_ratio=loss)
     one_way = delay == "delay_ms"
     return Measurement(
         source=str(path),
@@ -104,13 +94,12 @@ def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None
 
 
 def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np.float64] | None) -> Series | None:
-    """Return the table's values for the uplink, or None if the table has no such values."""
     if "delay_up_ms" not in table.columns and loss_up is None:
         return None
     lost, delay_ns = down.lost, down.delay_ns
     if "delay_up_ms" in table.columns:
         lost = table.words("delay_up_ms", "lost")
-        delay_ns = table.numbers("delay_up_ms", cut | lost, _delay_ns)
+        delay_ns = table.numbers("delay_up_ms", cut | lost)
     # An uplink without columns equals the downlink (see the module's docstring). If the table had no loss ratio, the
     # uplink must not get a loss ratio, because 0 would be an invented value.
     ratio = down.loss_ratio if loss_up is None else loss_up
@@ -119,11 +108,8 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
 
 @dataclass(frozen=True)
 class _Table:
-    """The cells of the table by column, and their line numbers.
+    """The cells of the table by column, and the line of each row.
 
-    lines: The line of each row.
-    columns: The cells of each column, without surrounding blanks.
-    hint: The allowed columns, for messages.
     zero_ns: If only a part of the table was read, the wall-clock time of the table's first row. None means that time 0
         is the first row that was read.
     longest_ns: The longest time between two successive rows of the whole table, if only a part of the table was read.
@@ -141,7 +127,7 @@ class _Table:
         """Return the times relative to the table's time 0, and the wall-clock time at time 0."""
         # Times are computed with Decimal, not with float: seconds since 1970 with nine decimals have 19 digits, but a
         # float has 15 to 17.
-        t_ns = np.array([int(t_s * 1_000_000_000) for t_s in self._decimals("t_s", None, _time)], dtype=np.int64)
+        t_ns = np.array([int(t_s * 1_000_000_000) for t_s in self._decimals("t_s", None)], dtype=np.int64)
         for place in np.flatnonzero(np.diff(t_ns) <= 0)[:1]:
             raise ScenarioError(
                 f"{self.path}:{self.lines[place + 1]}: t_s = {t_ns[place + 1] / 1e9:g} is not after the "
@@ -157,18 +143,14 @@ class _Table:
         """Return whether each cell of a column is this word, as a bool array of shape (rows,)."""
         return np.array([cell == word for cell in self.columns[name]], dtype=bool)
 
-    def numbers(
-        self, name: str, without: NDArray[np.bool_], convert: Callable[[Decimal], Decimal | None]
-    ) -> NDArray[np.float64]:
-        """Return the numbers of a column. If `without` is True for a row, its number is nan.
+    def numbers(self, name: str, without: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the numbers of a column, delays in ns. If `without` is True for a row, its number is nan.
 
         without: bool array of shape (rows,). In the marked rows, the cell is empty or contains a word instead of a
             number.
-        convert: The function that converts values from the column's unit. `_RANGES` must contain this function as a
-            key.
         Raises ScenarioError, with file and line, for a cell that is not a number or out of range.
         """
-        return np.array([float(value) for value in self._decimals(name, without, convert)])
+        return np.array([float(value) for value in self._decimals(name, without)])
 
     def capacity(self, name: str, t_ns: NDArray[np.int64], cut: NDArray[np.bool_]) -> Capacity | None:
         """Return the rates of a column as a capacity. The result is None if the column is missing, or if no row has a
@@ -180,7 +162,7 @@ class _Table:
         if name not in self.columns:
             return None
         unshaped = self.words(name, "unshaped")
-        rates = self._decimals(name, cut | unshaped, _rate_bps)
+        rates = self._decimals(name, cut | unshaped)
         known = np.flatnonzero(~cut)
         if not len(known):
             return None
@@ -199,9 +181,8 @@ class _Table:
                 if cells[place] and name not in ("t_s", delay):
                     raise self._error(int(place), name, "a row that is down has no other values")
 
-    def _decimals(
-        self, name: str, without: NDArray[np.bool_] | None, convert: Callable[[Decimal], Decimal | None]
-    ) -> Iterable[Decimal]:
+    def _decimals(self, name: str, without: NDArray[np.bool_] | None) -> Iterable[Decimal]:
+        unit = name.rsplit("_", 1)[1]
         for place, text in enumerate(self.columns[name]):
             if without is not None and without[place]:
                 yield Decimal("nan")
@@ -216,11 +197,10 @@ class _Table:
                 raise self._error(place, name, "not a number")
             # The range is checked before the conversion, because Decimal accepts 1e999999, which as an int would have a
             # million digits.
-            low, high = _RANGES[convert]
-            kept = convert(value) if low <= value <= high else None
-            if kept is None:
-                raise self._error(place, name, f"must be from {low} to {high}")
-            yield kept
+            if not 0 <= value <= _HIGHEST[unit]:
+                raise self._error(place, name, f"must be from 0 to {_HIGHEST[unit]}")
+            # ms become ns, and Mbit/s become bit/s.
+            yield (value * 1_000_000).to_integral_value() if unit in ("ms", "mbps") else value
 
     def _error(self, place: int, name: str, rule: str) -> ScenarioError:
         return ScenarioError(
@@ -229,7 +209,6 @@ class _Table:
 
 
 def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | None = None) -> _Table:
-    """Return the table's cells. A wrong header or a wrong width of a row is an error."""
     part = None if stretch is None else part_of(path, stretch)
     lines = numbered(text_of(path)) if part is None else part.lines
     if not lines:
@@ -255,33 +234,12 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
 
 
 def _cells(path: Path, number: int, line: str, hint: str) -> list[str]:
-    """Return the cells of a line without surrounding blanks. A cell is an error if it is longer than the longest
-    possible number."""
+    # csv raises an error for a cell of more than 131,072 characters, which is no number.
     try:
         return [cell.strip() for cell in next(csv.reader([line]))]
     except csv.Error as error:
         raise ScenarioError(f"{path}:{number}: {line[:40]!r} is no row of a table ({error})", hint) from error
 
 
-def _time(value: Decimal) -> Decimal:
-    return value
-
-
-def _delay_ns(value: Decimal) -> Decimal:
-    return (value * 1_000_000).to_integral_value()
-
-
-def _rate_bps(value: Decimal) -> Decimal:
-    return (value * 1_000_000).to_integral_value()
-
-
-def _ratio(value: Decimal) -> Decimal:
-    return value
-
-
-_RANGES: dict[Callable[[Decimal], Decimal | None], tuple[int, int]] = {
-    _time: (0, 9_000_000_000),
-    _delay_ns: (0, 60_000),
-    _rate_bps: (0, 1_000_000),
-    _ratio: (0, 1),
-}
+_HIGHEST = {"s": 9_000_000_000, "ms": 60_000, "mbps": 1_000_000, "ratio": 1}
+"""The largest number of a column, by the unit in which the column's name ends."""

@@ -175,7 +175,6 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
     values: float64 array of shape (n,)
     at: int64 array of shape (instants, offsets). The places to evaluate, as indexes into `values` from 0 to n.
-    Returns: float64 array of the shape of `at`. For each index in `at`, the difference of the two means.
     """
     width = max(int(_EDGE_NS / apart_ns), 1)
     sums = np.concatenate([[0.0], np.cumsum(values)])
@@ -186,14 +185,12 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
 
 def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Return the loss ratio in the 0.3 s after each instant, minus the loss ratio in the 0.3 s before it."""
     return _edges(of.lost, at, of.apart_ns)
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Return the mean excess of the delays in the 0.3 s after each instant, minus the mean excess in the 0.3 s before
-    it. The excess of a delay is its difference from the median, divided by the median deviation. The excess is at most
-    20."""
+    """Return the edges of the delays' excess. The excess is the difference from the median, divided by the median
+    deviation, and at most 20."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()

@@ -6,9 +6,8 @@ If no events follow a schedule, the shares of `signs` at the schedule's instants
 the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Small shares are then more
 frequent than large ones. The likelihood ratio of the two hypotheses is averaged over a grid of q and a. The mean is the
 Bayes factor of one evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations,
-because it is unknown which sign a path shows. The Bayes factor can compare candidates with different periods and
-different phases. A candidate with half of the true period scores lower, because half of its instants have no events. A
-candidate with twice the true period scores lower, because it misses half of the events.
+because it is unknown which sign a path shows. It can compare candidates with different periods and phases
+(docs/guides/your-own-measured-path.md).
 """
 
 from __future__ import annotations
@@ -62,14 +61,6 @@ class Ratios:
     def span_s(self) -> float:
         return self.bins * self.signs.bin_s
 
-    def places(self, period_s: float, phase_s: NDArray[np.float64] | float) -> NDArray[np.int64]:
-        """For each instant ``phase + k period``, return the bin that contains it, shape (instants, phases). -1 means
-        that the instant is after the end."""
-        count = int(np.ceil(self.span_s / period_s))
-        instants_s = np.add.outer(np.arange(count) * period_s, np.atleast_1d(phase_s))
-        places = (instants_s / self.signs.bin_s).astype(np.int64)
-        return np.where(places < self.bins, places, -1)
-
     def phases(self, period_s: float) -> NDArray[np.float64]:
         """Return the phases to try, in s. The phases are the middles of the bins in one period."""
         return np.asarray((np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s, dtype=np.float64)
@@ -114,13 +105,14 @@ class Ratios:
 
         return max(periods_s, key=most)
 
-    def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Add up the log likelihood ratios over the instants in the bins `places`. Return the sums, shape (rows,
+    def sums(self, period_s: float, phases_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up the log likelihood ratios over the instants ``phase + k period``. Return the sums, shape (rows,
         models, phases)."""
-        # For an instant after the end of the series, the index in `places` is -1. It selects the last column, which
-        # contains the added zeros.
+        count = int(np.ceil(self.span_s / period_s))
+        places = (np.add.outer(np.arange(count) * period_s, phases_s) / self.signs.bin_s).astype(np.int64)
+        # An instant after the end of the series selects the last column, which contains the added zeros.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
-        return np.asarray(padded[:, :, places].sum(axis=2))
+        return np.asarray(padded[:, :, np.minimum(places, self.bins)].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """For each sign, average the Bayes factors over all its evaluations. Return the log of the mean.
@@ -128,18 +120,14 @@ class Ratios:
         factors: float64 array of shape (rows, phases). The log Bayes factors.
         Returns: dict of str to float64 array of shape (phases,)
         """
-        found = {}
-        for name in (*SIGNS, TOGETHER):
-            # The mean is used and not the maximum: with six evaluations of a sign, the maximum would more often be high
-            # by chance.
-            found[name] = log_mean(factors[self.signs.rows(name)], axis=0)
-        return found
+        # The mean is used and not the maximum: with six evaluations of a sign, the maximum would more often be high by
+        # chance.
+        return {name: log_mean(factors[self.signs.rows(name)], axis=0) for name in (*SIGNS, TOGETHER)}
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logarithm of the mean of several Bayes factors, shape (phases,). Each sign contributes one factor.
         All signs together contribute one more factor."""
-        each = np.array(list(self.by_sign(factors).values()))
-        return log_mean(each, axis=0)
+        return log_mean(np.array(list(self.by_sign(factors).values())), axis=0)
 
 
 def log_mean(of: NDArray[np.float64], axis: int) -> NDArray[np.float64]:

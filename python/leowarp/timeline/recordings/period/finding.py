@@ -47,8 +47,7 @@ def find(series: Series) -> Finding:
     """Return the period and phase of the events in a series of probes.
 
     series: The probes. Their times must come from a clock that was not adjusted (`numbered_probes`, `undone`).
-    Returns: A finding. If no schedule was found, the finding contains this result. If the series is too short for a
-        search, the confidence is one half.
+    Returns: A finding. If the series is too short for a search, the confidence is one half.
     """
     found = search(series)
     sure = confidence(found)
@@ -77,11 +76,8 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
 
     A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Only the times of
     reconfigurations show whether the recorder paused or the clock was set forward. If the recorder only paused,
-    reconfigurations stay on the same schedule and clock.
-
-    series: A series of probes.
-    Returns: The adjustments. The result is empty if there are more than three pauses. The reason is that recorders
-        often pause, but a host's clock is seldom set.
+    reconfigurations stay on the same schedule and clock. The result is empty if there are more than three pauses,
+    because recorders often pause, but a host's clock is seldom set.
     """
     interval_ns = series.interval_ns
     if interval_ns is None:

@@ -97,11 +97,7 @@ class Search:
 
 
 def search(series: Series) -> Search | None:
-    """Search for period and phase. None means that the series is shorter than four periods of 4 s.
-
-    series: The probes, or a table converted to probes.
-    Returns: The candidates. The same series always gives the same candidates.
-    """
+    """Search for period and phase. None means that the series is shorter than four periods of 4 s."""
     found = signs(series)
     # If bins are longer than the longest period, no period can be found. If a recording has a pause of years, its bins
     # are too long. Without this check, billions of periods would be tried.
@@ -128,11 +124,9 @@ def search(series: Series) -> Search | None:
     best = _distinct(sorted(weighed, key=lambda one: -one.log_odds))
     part = _part(ratios, best)
     whole, multiple, split = _whole(ratios, part, longest_s)
-    if multiple == 1:
-        whole = best[0]
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
-    whole = _polished(ratios, whole)
+    whole = _polished(ratios, best[0])
     # A candidate with the same period but a different phase is also an alternative. For instance, spikes and losses may
     # happen at different instants.
     other = _other_phase(ratios, whole)
@@ -182,8 +176,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """Return the best period near `about_s`, and its best phase. The function uses only one evaluation of a sign, in
-    the row `row`."""
+    """Return the best period near `about_s`, by the evaluation of a sign in the row `row`, with its best phase."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     # From one tried period to the next, the last instant moves by less than a bin.
     step = 0.6 * bin_s / span_s
@@ -201,14 +194,12 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
         period_s = best.period_s * (1 + part * bin_s / span_s)
         # The period is varied, but the schedule's instant in the middle of the recording does not move.
         turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
-        factors = log_mean(ratios.sums(ratios.places(period_s, turned_s % period_s)), axis=1)
+        factors = log_mean(ratios.sums(period_s, turned_s % period_s), axis=1)
         found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
-    best_one = max(found, key=lambda one: one.log_odds)
-    return replace(best_one, alone=best.alone)
+    return replace(max(found, key=lambda one: one.log_odds), alone=best.alone)
 
 
 def _of_period(ratios: Ratios, period_s: float) -> Candidate:
-    """Return the candidate with the period `period_s` and its best phase."""
     factors = log_mean(ratios.folded(period_s), axis=1)
     return _candidate(ratios, period_s, ratios.phases(period_s), factors, int(np.argmax(ratios.whole(factors))))
 
@@ -225,7 +216,8 @@ def _candidate(
     log_factor = float(ratios.whole(factors)[at])
     by_sign = ratios.by_sign(factors)
     log_odds = log_factor + _log_prior(ratios, period_s)
-    if not _usual(period_s) and max(by_sign[sign][at] for sign in (STEPS, LOSSES)) < _SAYS_SOMETHING:
+    usual = any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
+    if not usual and max(by_sign[sign][at] for sign in (STEPS, LOSSES)) < _SAYS_SOMETHING:
         log_odds -= _SPIKES_ALONE
     return Candidate(
         period_s=period_s,
@@ -238,8 +230,8 @@ def _candidate(
 
 
 def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
-    """Consider the phases of a period that are not close to its best phase. Return the best of them. The result is None
-    if there is no such phase."""
+    """Return the best candidate of this period whose phase is not close to the best phase, or None without such a
+    phase."""
     phases_s = ratios.phases(best.period_s)
     factors = log_mean(ratios.folded(best.period_s), axis=1)
     apart_s = np.abs((phases_s - best.phase_s + best.period_s / 2) % best.period_s - best.period_s / 2)
@@ -250,8 +242,7 @@ def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
 
 
 def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
-    """Return the best candidate that follows from one sign alone. If its log odds are not above 0, the result is
-    None."""
+    """Return the best candidate of one sign alone, or None if its log odds are not above 0."""
     best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)
@@ -262,18 +253,12 @@ def weight(found: Search, period_s: float, phase_s: float) -> float:
     """Return the log Bayes factor of an arbitrary period and phase. The period and the phase need not belong to a
     candidate."""
     ratios = Ratios.from_signs(found.signs)
-    factors = log_mean(ratios.sums(ratios.places(period_s, np.array([phase_s % period_s]))), axis=1)
+    factors = log_mean(ratios.sums(period_s, np.array([phase_s % period_s])), axis=1)
     return float(ratios.whole(factors)[0])
 
 
-def _usual(period_s: float) -> bool:
-    """Return whether the period is within 1 % of a usual period (`USUAL`)."""
-    return any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
-
-
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Return the log prior of a period and its phase. The prior is the share of this period and phase among all periods
-    and phases that can be distinguished."""
+    """Return the log prior of a period and its phase, among all periods and phases that can be distinguished."""
     bin_s = ratios.signs.bin_s
     # If two periods differ by less than `apart_s`, their last instants differ by less than a bin. Such periods count as
     # one.
@@ -294,8 +279,7 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """Return candidates that all have different periods. If several candidates have about the same period, only the
-    first candidate is kept."""
+    """Return the candidates, but only the first of several candidates with about the same period."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
@@ -330,7 +314,7 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
         gain += _log_prior(ratios, period_s) - _log_prior(ratios, best.period_s)
         if gain > _SPLIT_CERTAIN:
             phases_s = np.array([phase_s % period_s])
-            factors = log_mean(ratios.sums(ratios.places(period_s, phases_s)), axis=1)
+            factors = log_mean(ratios.sums(period_s, phases_s), axis=1)
             choices.append((gain, _candidate(ratios, period_s, phases_s, factors, 0), times, min(gain, ahead)))
     if not choices:
         return best, 1, np.inf
@@ -350,7 +334,7 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
     # as well.
     for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
         classes_s = phase_s + best.period_s * np.arange(1, times + 1)
-        sums = ratios.sums(ratios.places(best.period_s * times, classes_s % (best.period_s * times)))
+        sums = ratios.sums(best.period_s * times, classes_s % (best.period_s * times))
         apart, alike = log_mean(sums, axis=1), log_mean(sums.sum(axis=2), axis=1)  # shapes (rows, classes) and (rows,)
         gain = np.zeros(times)
         for sign in SIGNS:

@@ -46,13 +46,11 @@ class Signs:
     """The shares of each sign over time. A small share in a bin means that a sign as strong as in this bin is rare
     nearby.
 
-    begin_ns: The beginning of the first bin.
     names: Each row is for one sign: steps, spikes, losses, or all of them together.
     shares: float64 array of shape (rows, bins). The share of the surrounding bins with at least the same score as the
         bin, in (0, 1]. nan means that the bin's score is unknown.
     """
 
-    begin_ns: int
     bin_s: float
     names: tuple[str, ...]
     shares: Scores
@@ -85,7 +83,7 @@ def signs(series: Series) -> Signs | None:
     rarity = [-np.log(share) for share in shares]
     witnesses = [_mean([rarity[place] for place, (name, _) in enumerate(scores) if name == sign]) for sign in SIGNS]
     together = _shares(np.where(np.isnan(witnesses).all(axis=0), np.nan, np.nansum(witnesses, axis=0)), within)
-    return Signs(int(series.t_ns[0]), bin_s, (*(name for name, _ in scores), TOGETHER), np.array([*shares, together]))
+    return Signs(bin_s, (*(name for name, _ in scores), TOGETHER), np.array([*shares, together]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,19 +36,24 @@ class Spike:
 
 
 def find_spikes(series: Series) -> tuple[Spike, ...]:
-    """Return the sequences of successive delays that are more than six standard deviations above their level. It is
-    computed from the median deviation, as if delays were normally distributed.
+    """Return the sequences of successive delays that are more than six standard deviations above their level. The
+    deviation is computed from the median deviation, as if delays were normally distributed.
 
-    series: The probes, with at least eight replies.
-    Returns: The spikes in chronological order.
+    Returns: The spikes in chronological order. A series with fewer than eight replies has none.
     """
     answered = series.take(~np.isnan(series.delay_ns))
     interval_ns = series.interval_ns
     if len(answered) < 8 or interval_ns is None:
         return ()
-    above_ns = answered.delay_ns - level_ns(answered)
+    # The level is the median over `LEVEL_NS` or nine intervals of probes, whichever is longer. It is a length of time,
+    # because a fixed number of probes would cover more time where probes were lost.
+    window_ns = max(LEVEL_NS, 9 * (answered.interval_ns or LEVEL_NS))
+    frame = pd.Series(answered.delay_ns, index=pd.to_datetime(answered.t_ns, unit="ns"))
+    above_ns = answered.delay_ns - frame.rolling(pd.Timedelta(window_ns, "ns"), center=True).median().to_numpy()
+    # For a normal distribution, 1.4826 median deviations are a standard deviation.
+    sigma_ns = 1.4826 * float(np.median(np.abs(above_ns - np.median(above_ns))))
     # Delays in whole ms may have a median deviation of 0, so the threshold is at least the resolution of the delays.
-    threshold_ns = _SPIKE_SIGMAS * max(_sigma_ns(above_ns), _resolution_ns(answered.delay_ns))
+    threshold_ns = _SPIKE_SIGMAS * max(sigma_ns, _resolution_ns(answered.delay_ns))
     places = np.flatnonzero(above_ns > threshold_ns)
     # A spike does not end at lost probes, but after ten intervals without a high delay.
     cuts = np.flatnonzero(np.diff(answered.t_ns[places]) > 10 * interval_ns) + 1
@@ -62,22 +67,6 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
     return tuple(spikes)
 
 
-def level_ns(answered: Series) -> NDArray[np.float64]:
-    """Return the level at each reply. The level is the median delay over a window. The window has the length `LEVEL_NS`
-    or nine intervals of probes, whichever is longer."""
-    interval_ns = answered.interval_ns or LEVEL_NS
-    window_ns = max(LEVEL_NS, 9 * interval_ns)
-    # The window is a length of time, because a fixed number of probes would cover more time where probes were lost.
-    frame = pd.Series(answered.delay_ns, index=pd.to_datetime(answered.t_ns, unit="ns"))
-    return frame.rolling(pd.Timedelta(window_ns, "ns"), center=True).median().to_numpy()
-
-
-def _sigma_ns(deviation_ns: NDArray[np.float64]) -> float:
-    # For a normal distribution, 1.4826 median deviations are a standard deviation.
-    return 1.4826 * float(np.median(np.abs(deviation_ns - np.median(deviation_ns))))
-
-
 def _resolution_ns(delay_ns: NDArray[np.float64]) -> float:
-    """Return the smallest difference between two unequal delays."""
     distinct = np.unique(delay_ns)
     return float(np.diff(distinct).min()) if len(distinct) > 1 else 1.0
