@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from leowarp.base.errors import ScenarioError
-from leowarp.base.spelling import nearest, one_of
+from leowarp.base.spelling import guess, one_of
 from leowarp.ephemeris.elements import ElementFile, check_once, element_file, names_of
 from leowarp.ephemeris.frames import julian_date
 from leowarp.ephemeris.sgp4_orbits import Element, Sgp4Orbits, epoch_of
@@ -144,7 +144,9 @@ def _named_kept(
             proposed = names if found is None else [names[at] for at in found]
             raise ScenarioError(
                 f"constellation.leave_out: {path.name} has {count} called {word!r}",
-                one_of(word, proposed, "its satellites:") if len(proposed) <= _LISTED else _near(word, proposed),
+                one_of(word, proposed, "its satellites:")
+                if len(proposed) <= _LISTED
+                else f"{guess(word, proposed)}leowarp ephemeris FILE prints all names",
             )
         left.update(found)
     if left:
@@ -154,12 +156,6 @@ def _named_kept(
     if not kept:
         raise ScenarioError("constellation.leave_out leaves no satellite", "take some names out of it")
     return [names[at] for at in kept], [elements[at] for at in kept]
-
-
-def _near(word: str, names: list[str]) -> str:
-    """Return a hint about a name in `leave_out` that is not in the file."""
-    near = nearest(word, names)
-    return (f'did you mean "{near}"? ' if near else "") + "leowarp ephemeris FILE prints all names"
 
 
 def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *, leave: bool) -> Sgp4Orbits:
