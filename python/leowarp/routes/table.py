@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.base.tables.metadata import table_schema
 from leowarp.routes.acquisition import Acquisition
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
-from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
+from leowarp.routes.schema import ROUTES, ROUTES_DOC
 
 
 @dataclass(frozen=True)
