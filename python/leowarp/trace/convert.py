@@ -21,10 +21,7 @@ from leowarp.trace.records import RecordFile, open_records, read_records, write_
 from leowarp.trace.schema import RECORDED, TABLES
 from leowarp.trace.schema.measures import MEASURES
 
-TRACE_TABLES = tuple(TABLES)
 CAPTURES = ("source.pcapng", "destination.pcapng")
-
-
 TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
 """The tables that need packet capture at the guest's hosts. If `observe.truth` is false, these tables do not exist."""
 

@@ -154,10 +154,8 @@ def _listed(directory: Path) -> list[str]:
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]
 
 
-def _states(directory: Path) -> dict[str, tuple[int, int, int]]:
-    """Return the inode, size and modification time of each file. They show whether the file has changed."""
-    stats = {name: (directory / name).stat() for name in _listed(directory)}
-    return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
+def _states(directory: Path) -> dict[str, plainfiles.State]:
+    return {name: plainfiles.state(directory / name) for name in _listed(directory)}
 
 
 def library_versions() -> dict[str, str]:

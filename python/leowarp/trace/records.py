@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import TraceError
 from leowarp.trace.schema import RECORDED
 from leowarp.trace.schema.columns import Column, Kind, TableSchema
@@ -52,14 +53,13 @@ class RecordFile:
         return self.table.columns + self.unknown
 
 
-def open_records(path: Path | str) -> RecordFile:
+def open_records(path: Path) -> RecordFile:
     """Read the header of a `.rec` file.
 
     Raises TraceError if the file is not a record file, is cut off, or contradicts the schema. The message names
         the file.
     Returns: The header. No record is read yet.
     """
-    path = Path(path)
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
@@ -129,23 +129,20 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
         raise TraceError(f"cannot read {records.path}: {error.strerror or error}") from error
 
 
-def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | None = None) -> pa.Table:
+def read_records(records: RecordFile, metadata: dict[str, object] | None = None) -> pa.Table:
     """Read a whole record file as an Arrow table.
 
-    Raises TraceError: The errors of `open_records` and `batches`.
+    Raises TraceError: The errors of `batches`.
     metadata: The entries of the table's metadata, in addition to its name, version and description. Values are written
         as JSON.
     """
-    records = source if isinstance(source, RecordFile) else open_records(source)
     # The batches have no metadata, so that their schemas are equal and they can be joined. The metadata of the run are
     # added to the whole table.
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
 
 
-def write_parquet(
-    source: Path | str | RecordFile, target: Path | str, metadata: dict[str, object] | None = None
-) -> int:
+def write_parquet(records: RecordFile, target: Path, metadata: dict[str, object] | None = None) -> int:
     """Write a record file as Parquet, and return the number of rows.
 
     If the records and metadata are equal, the files are identical, because the writer's options are fixed and no time
@@ -154,13 +151,11 @@ def write_parquet(
     target: The file to write. The file is written atomically. First, a file with the suffix `.partial` is written in
         the same directory. At the end, this file is renamed.
     metadata: As in `read_records`.
-    Raises TraceError: The errors of `open_records` and `batches`.
+    Raises TraceError: The errors of `batches`.
     """
-    records = source if isinstance(source, RecordFile) else open_records(source)
-    target = Path(target)
     schema = _arrow_schema(records, metadata)
     # Another program that opens `target` finds either the complete table or no file.
-    partial = target.with_name(target.name + ".partial")
+    partial = target.with_name(target.name + plainfiles.PARTIAL)
     with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
             writer.write_batch(batch.replace_schema_metadata(schema.metadata), row_group_size=ROW_GROUP_ROWS)
