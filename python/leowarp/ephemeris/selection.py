@@ -5,7 +5,7 @@ none."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,20 +23,11 @@ _LISTED = 10
 """The maximum number of names in the hint about an unknown satellite."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Selected:
-    """The satellites that a plan uses from a file.
-
-    sentences: The sentences, one line each, about skipped element sets, duplicates, satellites that were left out, and
-        the elements' age.
-    """
-
-    orbits: Sgp4Orbits
-    sentences: tuple[str, ...]
-
-
-def selected(constellation: Constellation, run: Run) -> Selected:
+def selected(constellation: Constellation, run: Run) -> tuple[Sgp4Orbits, tuple[str, ...]]:
     """Choose satellites from a constellation's file, as the keys `leave_out` and `element_sets` specify.
+
+    Returns: The satellites, and sentences, one line each. The sentences are about skipped element sets, duplicates,
+        satellites that were left out, and the elements' age.
 
     Raises ScenarioError for the same reasons as `element_file`. Also raised if a satellite has several element sets
         and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. Also raised if
@@ -68,7 +59,7 @@ def selected(constellation: Constellation, run: Run) -> Selected:
     orbits = _without_lost(orbits, run.duration_ns, sentences, leave=DECAYED in constellation.leave_out)
     if DECAYED in constellation.leave_out:
         sentences += orbits.age_warnings(run.duration_ns)
-    return Selected(orbits=orbits, sentences=tuple(sentences))
+    return orbits, tuple(sentences)
 
 
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:

@@ -6,15 +6,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.ephemeris import EcefMetres, Ephemeris, FoundShell, Stations
+from leowarp.ephemeris import EcefMetres, Ephemeris, Stations
 from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S as SPEED_OF_LIGHT_M_PER_S
 from leowarp.routes.grid import Grid
 from leowarp.scenario.schema import Ground, Isl, Plan, Shell
+
+if TYPE_CHECKING:
+    from leowarp.ephemeris.neighbours import FoundShell
 
 # Prevents a division by 0 if two satellites are at the same place (polar stars with F = 0, at the poles).
 _TINY_M2 = 1e-30
