@@ -17,20 +17,17 @@ from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
-from leowarp.routes.acquisition import Acquired, Acquisition, AcquisitionTimes
+from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S
+from leowarp.routes.acquisition import Acquired, Acquisition
 from leowarp.routes.dishes import Dish
 from leowarp.routes.last_hop import TERMINAL, LastHop, LastSatellite
-from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
+from leowarp.routes.links import INSTANTS_AT_ONCE, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
 from leowarp.routes.observed import PathDelays, leavings, links_of
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Graph, Path, as_forwarded
 from leowarp.routes.sightings import Sightings
 from leowarp.routes.table import PathValues, Routes, routes_table
 from leowarp.scenario.schema import Plan
-
-_INSTANTS_AT_ONCE = 32
-"""The number of instants for which positions are computed at a time: 32 x 1584 satellites are 1.2 MB, which fits into
-the L2 cache."""
 
 
 def constellation_routes(
@@ -59,13 +56,13 @@ def constellation_routes(
     paths: list[list[Path | None]] = []
     isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
     watch = Sightings(plan, ephemeris, network.talking_stations(), dishes)
-    acquired = Acquired(AcquisitionTimes.of(plan, ephemeris)) if plan.isl.longest_acquisition_ns else None
+    acquired = Acquired(plan, ephemeris) if plan.isl.longest_acquisition_ns else None
     late: list[Acquisition] = []
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
     # Positions are computed in blocks. Paths are computed one update after another, because the tie rule and the last
     # satellite depend on the previous update.
-    for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
-        instants = t_ns[begin : begin + _INSTANTS_AT_ONCE]
+    for begin in range(0, len(t_ns), INSTANTS_AT_ONCE):
+        instants = t_ns[begin : begin + INSTANTS_AT_ONCE]
         satellites_m = ephemeris.positions_ecef_m(instants)
         in_sight = watch.views(satellites_m, instants)
         for at, here_m in enumerate(satellites_m):
