@@ -26,7 +26,7 @@ from leowarp.routes.observed import PathDelays, leavings, links_of
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Graph, Path, as_forwarded
 from leowarp.routes.sightings import Sightings
-from leowarp.routes.table import PathValues, Routes, routes_table
+from leowarp.routes.table import PathValues, Routes
 from leowarp.scenario.schema import Plan
 
 
@@ -366,17 +366,9 @@ def _described(
         **delays.over_run(t_ns, paths),
     }
     summary |= _forward(network, paths, summary)
-    return Routes(
-        table=routes_table(
-            nodes=nodes,
-            ends=[(nodes[source], nodes[destination]) for source, destination in pairs],
-            t_ns=t_ns,
-            paths=paths,
-            numbers=numbers,
-            values=values,
-            summary=summary,
-            warnings=warnings,
-        ),
+    return Routes.of(
+        ends=[(nodes[source], nodes[destination]) for source, destination in pairs],
+        values=values,
         nodes=nodes,
         t_ns=t_ns,
         pairs=pairs,
@@ -385,7 +377,7 @@ def _described(
         isl=isl,
         leavings=tuple(left),
         summary=summary,
-        warnings=tuple(warnings),
+        warnings=warnings,
     )
 
 
