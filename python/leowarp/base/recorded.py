@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -162,13 +162,12 @@ def _refuse_deep(value: Any) -> None:
     """Raise RecursionError if a value is nested too deeply for recursive functions."""
     level = [value]
     for _ in range(_DEEPEST):
-        level = [inner for item in level if isinstance(item, dict | list) for inner in _inner(item)]
+        containers = [
+            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
+        ]
+        level = [inner for container in containers for inner in container]
     if level:
         raise RecursionError
-
-
-def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return item.values() if isinstance(item, dict) else item
 
 
 def read_summary(run: Path) -> dict[str, Any]:

@@ -18,13 +18,17 @@ from typing import Any
 
 from leowarp.base import plainfiles, recorded
 from leowarp.base.checksums import is_as_written, manifest_text, names_listed, sha256_of_files
-from leowarp.base.layout import GUEST, INCOMPLETE, MANIFEST
-from leowarp.trace.program_logs import program_logs
+from leowarp.base.layout import GUEST, INCOMPLETE, MANIFEST, PROGRAMS
 from leowarp.version import VERSION, sources
 
 MANIFEST_VERSION = 1
 # Libraries that compute numbers and figures. With another version of a library, the last digits may differ.
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
+_LOOKED_AT_BYTES = 4096
+# A line has a label, the client's random number and the secret (draft-ietf-tls-keylogfile, 2). ngtcp2 appends a space.
+_KEY = re.compile(rb"[A-Z][A-Z0-9_]* (?:[0-9A-Fa-f]{2}){8,32} (?:[0-9A-Fa-f]{2}){16,}[ \r]*")
+# Suffixes of qlogs from draft-ietf-quic-qlog-main-schema, 12: a file is one JSON text, or a sequence of JSON texts.
+_QLOG = (".qlog", ".sqlog")
 
 
 def write_manifest(
@@ -244,3 +248,28 @@ def _first_value(path: str, key: str) -> str | None:
 def _number(text: str | None) -> int | None:
     """Return the number at the beginning of a text, for example of "16374876 kB"."""
     return None if text is None else int(text.split()[0])
+
+
+def program_logs(directory: Path) -> dict[str, list[str]]:
+    """Find the TLS key logs and the qlogs in a run directory.
+
+    The first line identifies a TLS key log, whatever the name of the file. The suffix of the name identifies a qlog.
+
+    Returns: A dict with the keys `tls_keys` and `qlog`. The values are sorted lists of file names relative to the
+        directory.
+    """
+    files = sorted(path for path in (directory / PROGRAMS).rglob("*") if path.is_file() and not path.is_symlink())
+    kinds = {
+        "tls_keys": [path for path in files if _holds_keys(path)],
+        "qlog": [path for path in files if path.suffix in _QLOG],
+    }
+    return {kind: [path.relative_to(directory).as_posix() for path in paths] for kind, paths in kinds.items()}
+
+
+def _holds_keys(path: Path) -> bool:
+    with path.open("rb") as stream:
+        lines = stream.read(_LOOKED_AT_BYTES).split(b"\n")
+    # The last item of `lines` is left out, because it is not a complete line: either it has no line end, or it is
+    # empty.
+    first = next((line for line in lines[:-1] if line.strip() and not line.startswith(b"#")), b"")
+    return _KEY.fullmatch(first) is not None

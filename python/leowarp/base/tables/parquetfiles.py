@@ -93,7 +93,9 @@ def _selected(file: pq.ParquetFile, columns: list[str] | None, filters: Any) -> 
 
     condition = acero.FilterNodeOptions(pq.filters_to_expression(filters))
     # The columns of an expression are unknown, so all columns are then read.
-    needed = [*columns, *_columns_of(filters)] if columns is not None and isinstance(filters, list) else None
+    needed = None
+    if columns is not None and isinstance(filters, list):
+        needed = [*columns, *{column for column, *_ in conditions(filters)}]
     parts = []
     for place in range(file.num_row_groups):
         source = acero.TableSourceNodeOptions(file.read_row_group(place, needed, use_threads=False))
@@ -104,10 +106,9 @@ def _selected(file: pq.ParquetFile, columns: list[str] | None, filters: Any) -> 
     return table if columns is None else table.select(columns)
 
 
-def _columns_of(filters: list[Any]) -> set[str]:
-    """Return the names of the columns in a list of conditions, or in a list of such lists."""
-    conditions = [one for each in filters for one in (each if isinstance(each, list) else [each])]
-    return {condition[0] for condition in conditions}
+def conditions(filters: Sequence[Any]) -> list[tuple[str, str, Any]]:
+    """Return the column, operator and value of each condition in a list of conditions, or in a list of such lists."""
+    return [one for each in filters for one in (each if isinstance(each, list) else [each])]
 
 
 def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
