@@ -35,7 +35,6 @@ class FlowKey(NamedTuple):
 
     @classmethod
     def of_summary(cls, flow: Mapping[str, Any]) -> FlowKey:
-        """Return the `FlowKey` of a flow in `summary.json`."""
         ends = flow.get("source"), flow.get("destination")
         return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"), flow.get("name"))
 
@@ -57,10 +56,7 @@ class FlowKey(NamedTuple):
 
 
 def named(flow: FlowKey) -> str:
-    """Return the name and number of a flow, for example "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
-
-    Returns: A text with the number by which the tables of a trace refer to the flow.
-    """
+    """Return the name and number of a flow, for example "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)"."""
     return _numbered(flow, plain_name(flow))
 
 

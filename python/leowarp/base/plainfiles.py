@@ -168,7 +168,6 @@ def refuse_many_values(json_text: str) -> None:
 
 
 def too_long(path: Path, most_bytes: int) -> OSError:
-    """Return the error for a file with more than `most_bytes`."""
     most = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes} B"
     return OSError(0, f"it has more than {most}", str(path))
 
@@ -281,5 +280,4 @@ def is_plain_path(name: object) -> bool:
 
 
 def _below(path: Path, top: Path) -> str:
-    """Return the path relative to `top`. If the path is `top` itself, return it unchanged."""
     return str(path.relative_to(top)) if path != top else str(path)

@@ -116,13 +116,11 @@ class BuildProgress:
 
     @property
     def counted(self) -> str:
-        """The finished part of the work as text: a percentage while the source is unpacked, a number of steps while the
-        kernel is built."""
+        """The finished part of the work as text."""
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
-        """Return the progress as one line of text. It contains the finished part, the rate, and the time that is
-        left."""
+        """Return the progress as one line of text."""
         parts = [f"guest kernel: {self.stage} {self.counted}"]
         parts += [f"{self.rate:.1f} steps/s"] if self.rate is not None else []
         parts += [f"{clock(self.left_s)} left"] if self.left_s is not None else []
@@ -247,7 +245,6 @@ class building:
                 self._cell.end()
 
     def message(self, text: str) -> None:
-        """Print a line of text."""
         if not self._shown:
             return
         with self._lock:
@@ -258,7 +255,6 @@ class building:
                 self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def steps(self, at: BuildProgress) -> None:
-        """Show the progress of the kernel's build."""
         if not self._shown:
             return
         with self._lock:

@@ -134,8 +134,7 @@ class Quantity:
         return self.example
 
     def _unit_hint(self, unit: str) -> str:
-        """Return the hint for an unknown unit. The hint explains a common mistake or names the nearest unit, and lists
-        all units."""
+        """Return the hint for an unknown unit: a common mistake or the nearest unit, and all units."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
         # If one letter of a two-letter unit is wrong, the similarity is 0.5. difflib's default cutoff is 0.6, so a

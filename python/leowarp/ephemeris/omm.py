@@ -123,7 +123,6 @@ def unit_is_right(key: str, unit: str) -> bool:
 
 
 def _satellite(fields: Fields) -> str:
-    """Return the satellite's name or number for error messages."""
     name, number = fields.get("OBJECT_NAME"), fields.get("NORAD_CAT_ID")
     return " ".join(part for part in (name, number and f"catalogue number {number}") if part) or "a satellite unnamed"
 

@@ -114,7 +114,6 @@ class Sgp4Orbits:
         return TemeMetres(teme_m[0] if np.ndim(t_ns) == 0 else teme_m)
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Return the positions in ECEF, m, at instants of the run's clock. The shape is (n, 3) or (k, n, 3)."""
         return turned_to_ecef_m(self.positions_eci_m(t_ns), gmst_rad(*self._julian_date(t_ns)))
 
     def mean_elements(self) -> MeanElements:

@@ -99,7 +99,6 @@ def _check_no_elements(path: Path, number: int, line: str) -> None:
 
 
 def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: str) -> Element:
-    """Return the satellite that two lines describe."""
     number, line = first
     _check_line(path, number, line, _LINE_1, 1)
     _check_line(path, *second, _LINE_2, 2)

@@ -85,8 +85,6 @@ class Walker:
         return EciMetres(eci_m)
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Return the positions in ECEF, m, at instants of the run's clock. The shape is (n, 3), or (k, n, 3) for k
-        instants."""
         greenwich_rad = self.greenwich_rad + self.earth_rotation_rad_per_s * self._clock_s(t_ns)
         return turned_to_ecef_m(self.positions_eci_m(t_ns), greenwich_rad)
 

@@ -71,7 +71,6 @@ class RangeRule:
         return pairs[in_sight(satellites_m, pairs, self.clear_radius_m)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`."""
         near = lengths_m(satellites_m, pairs) <= self.max_range_m
         return near & in_sight(satellites_m, pairs, self.clear_radius_m)
 
@@ -88,7 +87,6 @@ class WithinShells:
     satellites: tuple[int, ...]
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`."""
         # The result is already sorted, because all numbers of a shell are smaller than those of the next shell.
         return np.concatenate([
             first + rule.pairs(EcefMetres(satellites_m[first : first + count]))
@@ -96,7 +94,6 @@ class WithinShells:
         ])  # fmt: skip
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`."""
         held = np.zeros(len(pairs), dtype=bool)
         for rule, first, count in zip(self.rules, self._first, self.satellites, strict=True):
             own = ((pairs >= first) & (pairs < first + count)).all(axis=1)

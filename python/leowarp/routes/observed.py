@@ -62,7 +62,6 @@ class PathDelays:
         hops. The delays are computed at each delay update.
 
         t_ns: The times of the route updates, int64 array of shape (k,).
-        paths: k sequences of (Path or None)
         Returns: `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`. The
             dict is empty if there never is a path.
         """

@@ -126,10 +126,8 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 class _Network:
     """The rules of a plan for links and paths, with the ephemeris.
 
-    rule: The plan's rule for links between satellites.
     forward: The pairs of stations between which there are flows, as pairs of indexes (int, int). Each pair is listed
         once.
-    last_hop: The link of the medium that replaces the ground link to station `TERMINAL`.
     """
 
     plan: Plan
@@ -156,7 +154,7 @@ class _Network:
         paths do not change."""
         if t_ns % self.plan.routing.interval_ns == 0:
             return frozenset()
-        moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
+        moved = {self.satellites + dish.station for dish in self.dishes if t_ns in dish.begin_ns}
         return frozenset(i for i, pair in enumerate(self.ordered_pairs()) if moved.isdisjoint(pair))
 
     @property
@@ -183,7 +181,6 @@ class _Network:
         than the current path, if the current path still exists. The shortest path can use only satellites inside an
         ellipsoid around the two stations.
 
-        satellites_m: A float64 array of shape (n, 3), m
         before: None, or the current paths as a list of (Path or None), two per pair of stations.
         Returns: An int array of shape (m, 2). The rows have the same order as in `IslRule.pairs`.
         """
@@ -226,8 +223,6 @@ class _Network:
     def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
         """Return the network at an instant: its nodes, its links, and the cost of each link in the metric of the plan.
 
-        satellites_m: A float64 array of shape (n, 3), m
-        links: An int array of shape (m, 2)
         in_sight: The mask of the satellites that each station with flows sees, as a dict of int to bool array of shape
             (n,).
         """
@@ -416,11 +411,8 @@ def _outages(
 
     Raises ScenarioError if a pair never has a path.
     """
-    plan, nodes, satellites = (
-        network.plan,
-        [*network.ephemeris.names, *network.ephemeris.stations.names],
-        network.satellites,
-    )
+    plan, satellites = network.plan, network.satellites
+    nodes = [*network.ephemeris.names, *network.ephemeris.stations.names]
     for i, (source, destination) in enumerate(pairs):
         # Links work in both directions. If the forward direction has a path, the return direction has one, too, so one
         # warning is enough.

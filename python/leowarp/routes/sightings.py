@@ -125,12 +125,8 @@ class Sightings:
         yield "take more satellites: the orbits reach the station's latitude, and none was there during the run"
 
     def _inclination_deg(self, station: int) -> tuple[float, int]:
-        """Return a station's geocentric latitude. Also return the minimum inclination of an orbit whose satellites the
-        station would see.
-
-        Returns: float, deg: the station's geocentric latitude.
-        Returns: int, deg: the smallest inclination. 0 means that the station could see satellites of an existing orbit.
-        """
+        """Return a station's geocentric latitude, and the smallest inclination of an orbit whose satellites the
+        station would see. The inclination 0 means that the station could see satellites of an existing orbit."""
         # The plane of an orbit follows from two positions of its satellite; positions a minute apart are never
         # collinear with the Earth's centre.
         first_m, second_m = self._ephemeris.positions_eci_m(np.array([0, 60_000_000_000]))

@@ -146,14 +146,12 @@ def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> b
 
 
 def files_of_run(directory: Path) -> dict[str, str]:
-    """Return the sha256 of each listed file of a run directory, keyed by its name relative to the directory."""
     return sha256_of_files(directory, _listed(directory))
 
 
 def _listed(directory: Path) -> list[str]:
-    """Return the names of the files that a manifest lists. The file INCOMPLETE, the guest's working files, and
-    incomplete files are left out.
-    """
+    """Return the names of the files that a manifest lists: not INCOMPLETE, the guest's working files and incomplete
+    files."""
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]
 
@@ -224,7 +222,6 @@ class Stopwatch:
 
 
 def _own_cpu_s() -> float:
-    """Return the CPU seconds of this process so far, in user mode and in the kernel."""
     # RUSAGE_CHILDREN is not used: the guest measures its own processes, and the time of a compiler is not a cost of the
     # run.
     usage = resource.getrusage(resource.RUSAGE_SELF)

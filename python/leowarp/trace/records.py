@@ -56,9 +56,8 @@ class RecordFile:
 def open_records(path: Path) -> RecordFile:
     """Read the header of a `.rec` file.
 
-    Raises TraceError if the file is not a record file, is cut off, or contradicts the schema. The message names
-        the file.
-    Returns: The header. No record is read yet.
+    Raises TraceError if the file is not a record file, is cut off, or contradicts the schema. The message names the
+    file.
     """
     try:
         size = path.stat().st_size
@@ -101,11 +100,8 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
     becomes null.
 
     Raises TraceError if the file became shorter, or if a value is wrong: it is missing although it is required, is no
-    boolean, or does
-        not fit.
+    boolean, or does not fit.
     rows: The maximum length of a batch. The default, 2^18, is the size of a row group in the written file.
-    Yields: The batches, with the columns in the order of the schema. Columns that the schema does not contain come
-        last.
     """
     schema = _arrow_schema(records, None)
     names = records.extra.get("names")
@@ -148,13 +144,11 @@ def write_parquet(records: RecordFile, target: Path, metadata: dict[str, object]
     If the records and metadata are equal, the files are identical, because the writer's options are fixed and no time
     is written. Only one row group is in memory at a time.
 
-    target: The file to write. The file is written atomically. First, a file with the suffix `.partial` is written in
-        the same directory. At the end, this file is renamed.
+    target: The file, which is written atomically.
     metadata: As in `read_records`.
     Raises TraceError: The errors of `batches`.
     """
     schema = _arrow_schema(records, metadata)
-    # Another program that opens `target` finds either the complete table or no file.
     partial = target.with_name(target.name + plainfiles.PARTIAL)
     with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
@@ -219,8 +213,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
     """Return a column of a chunk of records as an Arrow array with the schema's type. `first_row` is the number of the
     chunk's first record, for messages.
 
-    Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond
-        `names`.
+    Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond `names`.
     """
     # In packed records, the values of a column are not contiguous, and may be unaligned. Arrow accepts only contiguous
     # and aligned values, so the values are copied.
@@ -261,7 +254,6 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
 
 
 def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa.Schema:
-    """Return the schema of the table, with the columns that only this file has."""
     known = records.table.arrow(metadata)
     return pa.schema([*known, *(column.field() for column in records.unknown)], metadata=known.metadata)
 

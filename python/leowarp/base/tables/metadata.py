@@ -37,7 +37,6 @@ def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool
 
     name: The name of the column, which ends in the unit.
     doc: The meaning of the column. docs/reference/tables.md is made from these texts.
-    nullable: Whether a value may be missing.
     """
     import pyarrow as pa
 
@@ -49,7 +48,6 @@ def table_schema(
 ) -> pa.Schema:
     """Return the Arrow schema of a table.
 
-    name, doc: The name and meaning of the table.
     metadata: The further entries, such as `directions`, `hosts` and `flows` (see `encode_metadata`).
     """
     import pyarrow as pa
@@ -80,7 +78,6 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
 
 
 def _is_list_of(value: Any, kind: type | UnionType, length: int | None = None) -> bool:
-    """Return whether a value is a list of items of type `kind`, with `length` items if `length` is not None."""
     return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, kind) for one in value)
 
 

@@ -243,8 +243,7 @@ class _Footer:
 
 
 def _footer(path: Path) -> _Footer:
-    """Return a file's footer, if its size is within the limit. The footer is decoded again only if the file has
-    changed."""
+    """Return a file's footer. It is decoded again only if the file has changed."""
     refuse_strange(path)
     return _footer_of(path, plainfiles.state(path))
 
@@ -275,8 +274,8 @@ def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
 
 
 def _repeated_bytes(array: pa.Array) -> int:
-    """Return the total number of bytes of the texts in an array of dictionaries, or of lists of dictionaries. If a text
-    is repeated, each repetition is counted."""
+    """Return the bytes of the texts in an array of dictionaries, or of lists of them. Each repetition of a text
+    counts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -291,8 +290,7 @@ def _repeated_bytes(array: pa.Array) -> int:
 
 
 def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
-    """Raise TraceError if a table is missing or not a regular file. For example, a program that opens a pipe waits for
-    a writer."""
+    """Raise TraceError if a table is missing or not a regular file. Opening a pipe would wait for a writer."""
     with _damage_refused(path, hint):
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):

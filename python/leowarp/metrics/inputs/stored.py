@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from leowarp.base import layout, recorded
 from leowarp.base.errors import TraceError
-from leowarp.base.tables import runtables
+from leowarp.base.tables import parquetfiles, runtables
 from leowarp.base.tables.metadata import decode_metadata
 from leowarp.metrics.inputs.channels import Channels, split_timeline
 from leowarp.metrics.inputs.held import make_room
@@ -57,7 +57,7 @@ def read_tables(run_dir: str | Path) -> Tables:
     def read(name: str, columns: list[str] | None = None) -> pa.Table:
         return runtables.read(run_dir, there[name], columns=columns)
 
-    return _Stored.of(schemas, read, run_dir, {name: runtables.rows(run_dir, path) for name, path in there.items()})
+    return _Stored.of(schemas, read, run_dir, {name: parquetfiles.rows(run_dir / path) for name, path in there.items()})
 
 
 def tables_of(
