@@ -147,7 +147,6 @@ def _check_meaning(where: str, fields: Fields) -> None:
 
 
 def _number(where: str, key: str, text: str) -> str:
-    """Return the text of a number, after a check of its range."""
     value = _plain(where, key, text)
     low, high = _RANGES[key]
     if not low <= value <= high:

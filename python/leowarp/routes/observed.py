@@ -44,12 +44,9 @@ class PathDelays:
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
         """Return the one-way delay between gateway and last satellite at each instant, (k,). The result is the path's
-        delay minus the delay of the last hop.
-
-        Raises ValueError if the routes have no last hop of the medium (`last_hop` is None).
+        delay minus the delay of the medium's last hop.
         """
-        if self._last_hop is None:
-            raise ValueError("these paths have no last hop of their own")
+        assert self._last_hop is not None
         _, last_hop_ns = self._last_hop.link_of(self._satellites, path)
         parts = []
         for begin in range(0, len(t_ns), INSTANTS_AT_ONCE):

@@ -441,7 +441,6 @@ def _outages(
 
 
 def _no_path_hint(plan: Plan) -> str:
-    """Return a hint that says which keys of `[isl]` to change to get more links. It depends on `isl.rule`."""
     if plan.isl.longest_acquisition_ns and plan.isl.acquiring == "wait":
         return "set isl.acquisition to less than a link lives: routes wait for each, and those of the start are gone"
     if plan.isl.rule == "range":

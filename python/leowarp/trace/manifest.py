@@ -58,7 +58,6 @@ def write_manifest(
         "agent": agent,
         "python": library_versions(),
         "host": host_facts(),
-        # Equal warnings are written once, in the order of the stages that gave them.
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
         "logs": program_logs(directory),
@@ -229,7 +228,6 @@ def _own_cpu_s() -> float:
 
 
 def _first_value(path: str, key: str) -> str | None:
-    """In a file of /proc, find the first line `key : value` with this key, and return its value."""
     try:
         with open(path) as stream:
             for line in stream:

@@ -270,15 +270,12 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
         "data_page_version": "1.0",
         # Times and byte positions differ in nearly every row. A dictionary of such values would take time, and would
         # not make the file smaller.
-        "use_dictionary": [column.name for column in columns if not _is_position(column)],
+        "use_dictionary": [
+            column.name for column in columns if column.unit not in ("ns", "bytes") or column.type != pa.int64()
+        ],
         "write_statistics": True,
         "store_schema": True,
     }
-
-
-def _is_position(column: Column) -> bool:
-    """Return whether a column contains instants or byte positions. Their values rarely repeat."""
-    return column.unit in ("ns", "bytes") and column.type == pa.int64()
 
 
 def missing_value(dtype: np.dtype) -> float | int:

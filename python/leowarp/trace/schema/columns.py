@@ -109,9 +109,7 @@ U31 = Kind(pa.int32(), "u32")
 U8, BOOL, F64 = Kind(pa.uint8(), "u8"), Kind(pa.bool_(), "u8"), Kind(pa.float64(), "f64")
 # A record contains an index into `names`, a list in the file's header.
 NAME = Kind(pa.dictionary(pa.int32(), pa.string()), "u32")
-# Units.
 NS, BYTES, PKTS = "ns", "bytes", "pkts"
-# Columns that several tables have.
 T_NS = key("t_ns", I64, NS, "time since the run's start")
 FLOW = key("flow", U31, "", "number of the flow, as in the plan, from 0")
 LINK_DIRECTION = key(
