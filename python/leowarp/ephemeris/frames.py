@@ -54,7 +54,11 @@ def julian_date(instant: datetime) -> tuple[float, float]:
     midnight, which ends in .5. The second number is the time since that midnight, as a fraction of a day.
 
     With one float, the resolution would be only 40 us. The library `sgp4` takes the two numbers as two arguments.
+
+    Raises ValueError if the instant has no time zone, because Python would take it as the machine's local time.
     """
+    if instant.tzinfo is None:
+        raise ValueError(f"{instant} has no time zone")
     instant = instant.astimezone(UTC)
     midnight = datetime(instant.year, instant.month, instant.day, tzinfo=UTC)
     since = instant - midnight
