@@ -82,18 +82,21 @@ class Routes:
         *,
         ends: Sequence[tuple[str, str]],
         values: Sequence[Sequence[PathValues]],
+        nodes: list[str],
+        t_ns: NDArray[np.int64],
+        paths: list[list[Path | None]],
+        numbers: PathNumbers,
         summary: dict[str, int | float],
         warnings: Sequence[str] = (),
-        **given: Any,
+        **others: Any,
     ) -> Self:
         """Return routes with their table, which has one row per update and pair. The table is sorted by time, and rows
         of the same update are in the order of `ends`.
 
         ends: The names of source and destination for each pair, as they appear in the rows.
         values: The values of each pair's path, as k sequences, one per update.
-        given: All other attributes except `table`.
+        others: The other attributes except `table`.
         """
-        nodes, paths, numbers = given["nodes"], given["paths"], given["numbers"]
         rows = [
             {
                 "t_ns": at_ns,
@@ -106,12 +109,15 @@ class Routes:
                 "change_id": numbers.change_ids[k][pair],
                 **vars(values[k][pair]),
             }
-            for k, at_ns in enumerate(given["t_ns"].tolist())
+            for k, at_ns in enumerate(t_ns.tolist())
             for pair, ((source, destination), path) in enumerate(zip(ends, paths[k], strict=True))
         ]
         schema = table_schema("routes", ROUTES_DOC, ROUTES, {"summary": summary, "warnings": list(warnings)})
         table = pa.Table.from_pylist(rows, schema=schema)
-        return cls(table=table, summary=summary, warnings=tuple(warnings), **given)
+        return cls(
+            table=table, nodes=nodes, t_ns=t_ns, paths=paths, numbers=numbers, summary=summary,
+            warnings=tuple(warnings), **others,
+        )  # fmt: skip
 
 
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
