@@ -44,10 +44,13 @@ class CellText:
         case."""
         self._waiting = text
         if time.monotonic() >= self._next_s:
-            self.end()
+            self._write()
 
     def end(self) -> None:
         """Show the last text if `show` has not shown it."""
+        self._write()
+
+    def _write(self) -> None:
         from IPython.display import display
 
         if self._waiting == self._shown:

@@ -94,9 +94,9 @@ def key(name: str, kind: Kind, unit: str, doc: str, words: Mapping[int, str] | N
     return Column(name, kind, unit, doc, nullable=False, words=words or {})
 
 
-def host(name: str, doc: str, names: str = "hosts") -> Column:
-    """Return a column of host numbers, or of numbers of other things that have `names` in the metadata."""
-    return Column(name, U31, "", doc, nullable=False, names=names)
+def host(name: str, doc: str) -> Column:
+    """Return a column of host numbers."""
+    return Column(name, U31, "", doc, nullable=False, names="hosts")
 
 
 # Parquet files contain signed integers, because every program can compute with them. The guest's records have the

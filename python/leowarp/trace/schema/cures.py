@@ -110,7 +110,14 @@ NODETOTALS = TableSchema(
     "NodeTotal",
     "Totals at the end for each node that held packets or sent packets of its own. Only with `[cures]`.",
     (
-        host("node", "number of the node; the table's metadata `nodes` has the names", "nodes"),
+        Column(
+            "node",
+            U31,
+            "",
+            "number of the node; the table's metadata `nodes` has the names",
+            nullable=False,
+            names="nodes",
+        ),
         Column("held_pkts", U64, PKTS, "packets that the node held at the end, before sending or after arrival"),
         Column("held_bytes", U64, BYTES, "bytes of these packets, with the link's overhead"),
         Column("held_max_bytes", U64, BYTES, "most bytes that the node held at once, over all of its links"),
