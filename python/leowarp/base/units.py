@@ -156,6 +156,7 @@ def _format(quantity: Quantity, value: int | float) -> str:
         return f"0 {'s' if 's' in quantity.written else quantity.written[-1]}"
     exacts = [(unit, exact / quantity.units[unit]) for unit in quantity.written]
     written = [(unit, number) for unit, number in exacts if _decimal(number)]
+    # The chosen unit is the largest in which the number is at least 1 and, for integer quantities, an integer.
     readable = [(unit, number) for unit, number in written if abs(number) >= 1]
     whole = [(unit, number) for unit, number in readable if number.denominator == 1]
     unit, number = ((whole if quantity.whole else []) or readable or written[-1:])[0]

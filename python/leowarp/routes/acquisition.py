@@ -35,7 +35,8 @@ class Acquired:
     def __init__(self, plan: Plan, ephemeris: Ephemeris) -> None:
         sky = plan.constellation
         self._isl, self._satellites = plan.isl, len(ephemeris.names)
-        # The orbital plane of each satellite. -1 means an unknown plane.
+        # The orbital plane of each satellite, shape (n,). -1 means an unknown plane. Planes are unknown only if all
+        # links have the same acquisition time.
         self._planes = np.full(self._satellites, -1)
         if ephemeris.places is not None:
             # In each shell, planes are numbered from 0. The numbers that are computed here therefore also contain the

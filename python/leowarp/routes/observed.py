@@ -44,8 +44,7 @@ class PathDelays:
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
         """Return the one-way delay between gateway and last satellite at each instant, (k,). The result is the path's
-        delay minus the delay of the medium's last hop.
-        """
+        delay minus the delay of the medium's last hop. The routes must have such a hop."""
         assert self._last_hop is not None
         _, last_hop_ns = self._last_hop.link_of(self._satellites, path)
         parts = []
@@ -59,6 +58,7 @@ class PathDelays:
         hops. The delays are computed at each delay update.
 
         t_ns: The times of the route updates, int64 array of shape (k,).
+        paths: The paths of each update.
         Returns: `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`. The
             dict is empty if there never is a path.
         """

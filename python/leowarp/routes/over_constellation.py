@@ -128,6 +128,7 @@ class _Network:
 
     forward: The pairs of stations between which there are flows, as pairs of indexes (int, int). Each pair is listed
         once.
+    last_hop: The link of the medium that replaces the ground link to station `TERMINAL`.
     """
 
     plan: Plan

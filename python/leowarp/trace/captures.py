@@ -271,7 +271,7 @@ class _Ranges:
 
 
 def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int, tuple[bytes, int]]]) -> pa.Table:
-    """Return the rows as an Arrow table, with times relative to `zero_ns`."""
+    """Return the rows as an Arrow table. The times in `rows` become relative to `zero_ns`."""
     for row in rows:
         row.sent_ns -= zero_ns
         row.received_ns = None if row.received_ns is None else row.received_ns - zero_ns

@@ -58,6 +58,7 @@ def write_manifest(
         "agent": agent,
         "python": library_versions(),
         "host": host_facts(),
+        # Equal warnings are written once, in the order of the stages that gave them.
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
         "logs": program_logs(directory),
@@ -156,6 +157,7 @@ def _listed(directory: Path) -> list[str]:
 
 
 def _states(directory: Path) -> dict[str, plainfiles.State]:
+    """Return the state of each listed file, which shows whether the file has changed."""
     return {name: plainfiles.state(directory / name) for name in _listed(directory)}
 
 
@@ -246,7 +248,7 @@ def _number(text: str | None) -> int | None:
 
 
 def program_logs(directory: Path) -> dict[str, list[str]]:
-    """Find the TLS key logs and the qlogs in a run directory.
+    """Find the TLS key logs and the qlogs that the user's own programs wrote in a run directory.
 
     The first line identifies a TLS key log, whatever the name of the file. The suffix of the name identifies a qlog.
 

@@ -82,6 +82,7 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
     """Yield the frames of a pcap file: after a header of 24 bytes, records with a header of 16 bytes.
 
     order: The byte order as a character of the module `struct`.
+    unit_ns: The unit of the fraction of a second in the records.
     """
     # The upper 16 bits of the field also contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF

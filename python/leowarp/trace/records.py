@@ -102,6 +102,7 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
     Raises TraceError if the file became shorter, or if a value is wrong: it is missing although it is required, is no
     boolean, or does not fit.
     rows: The maximum length of a batch. The default, 2^18, is the size of a row group in the written file.
+    Yields: The batches. Columns that the schema does not contain come last.
     """
     schema = _arrow_schema(records, None)
     names = records.extra.get("names")

@@ -49,6 +49,7 @@ def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
 
 
 def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
+    """Yield the directories of the process's cgroup and of its parents. Some of them may not exist here."""
     for line in _text(proc).splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":

@@ -243,7 +243,7 @@ class _Footer:
 
 
 def _footer(path: Path) -> _Footer:
-    """Return a file's footer. It is decoded again only if the file has changed."""
+    """Return a file's footer, if its size is within the limit. It is decoded again only if the file has changed."""
     refuse_strange(path)
     return _footer_of(path, plainfiles.state(path))
 

@@ -57,6 +57,7 @@ def read_tables(run_dir: str | Path) -> Tables:
     def read(name: str, columns: list[str] | None = None) -> pa.Table:
         return runtables.read(run_dir, there[name], columns=columns)
 
+    # `read_schema` has checked each file, so its footer can be trusted.
     return _Stored.of(schemas, read, run_dir, {name: parquetfiles.rows(run_dir / path) for name, path in there.items()})
 
 
