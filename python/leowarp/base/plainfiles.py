@@ -184,6 +184,7 @@ def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
 
 
 def _pieces(path: Path, most_bytes: int, *, links: bool) -> Iterator[bytes]:
+    """Yield the content of a file in pieces, because Python reserves memory for as many bytes as a read asks for."""
     with opened(path, links=links) as file:
         # The size is checked before reading: a sparse file of 10 GB would take a second and a GiB of memory.
         if os.fstat(file.fileno()).st_size > most_bytes:
