@@ -15,8 +15,8 @@ import pytest
 from skyfield.api import EarthSatellite, load, wgs84
 from skyfield.framelib import itrs
 
-from leowarp.ephemeris import Sgp4Orbits
 from leowarp.ephemeris.frames import gmst_rad, julian_date
+from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from leowarp.ephemeris.stations import stations_on
 from support.element_sets import elements_of
 from support.plans import station

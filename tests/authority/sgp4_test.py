@@ -13,7 +13,7 @@ import pytest
 import sgp4
 
 from leowarp.base.errors import ScenarioError
-from leowarp.ephemeris import Sgp4Orbits
+from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from support.element_sets import elements_of
 
 SHIPPED = Path(sgp4.__file__).parent
@@ -60,7 +60,7 @@ def test_positions_are_the_verification_vectors(number: int, first: str, second:
     expected = vectors()[number]
     assert expected
     for minutes, position_km in expected:
-        here_m = orbits.positions_teme_m(round(minutes * 60e9))
+        here_m = orbits.positions_eci_m(round(minutes * 60e9))
         assert np.abs(here_m[0] - np.array(position_km) * 1e3).max() < TOLERANCE_M
 
 
@@ -80,7 +80,7 @@ def test_a_decayed_satellite_ends_with_sgp4s_error(tmp_path: Path) -> None:
     names, elements = elements_of(path)
     orbits = Sgp4Orbits(file=str(path), names=names, elements=elements, epoch=datetime(2006, 7, 14, tzinfo=UTC))
     with pytest.raises(ScenarioError, match=r"one\.tle:1: SGP4 cannot propagate sat-28350 .*error [1-6], "):
-        orbits.positions_teme_m(np.arange(0, 10) * 86_400_000_000_000)
+        orbits.positions_eci_m(np.arange(0, 10) * 86_400_000_000_000)
 
 
 def _checksum(line: str) -> int:

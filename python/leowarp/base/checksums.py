@@ -50,7 +50,6 @@ def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
 
 
 def sha256_of_files(directory: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return a dict of relative name -> sha256, for the given files below a directory."""
     return {name: sha256_of_file(directory / name) for name in names}
 
 

@@ -110,12 +110,10 @@ def lack_of(error: BaseException) -> str | None:
 
 
 def is_lack_of_memory(error: BaseException) -> bool:
-    """Return whether a lack of memory caused the error."""
     return lack_of(error) == _LACKS[errno.ENOMEM]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, its cause, the cause of that cause, and so on."""
     each: BaseException | None = error
     for _ in range(16):
         if each is None:

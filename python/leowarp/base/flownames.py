@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
-from leowarp.base.spelling import nearest
+from leowarp.base.spelling import guess
 
 _MOST_NAMES = 8
 """A message lists at most this number of flow names."""
@@ -35,7 +35,6 @@ class FlowKey(NamedTuple):
 
     @classmethod
     def of_summary(cls, flow: Mapping[str, Any]) -> FlowKey:
-        """Return the `FlowKey` of a flow in `summary.json`."""
         ends = flow.get("source"), flow.get("destination")
         return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"), flow.get("name"))
 
@@ -57,10 +56,7 @@ class FlowKey(NamedTuple):
 
 
 def named(flow: FlowKey) -> str:
-    """Return the name and number of a flow, for example "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
-
-    Returns: A text with the number by which the tables of a trace refer to the flow.
-    """
+    """Return the name and number of a flow, for example "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)"."""
     return _numbered(flow, plain_name(flow))
 
 
@@ -142,12 +138,10 @@ def which_flows(asked: object, names: Sequence[str | None], count: int) -> str:
     count: The number of flows in the trace: the plan's flows and the connections of programs.
     """
     known = [name for name in names if name is not None]
-    near = nearest(asked, known) if isinstance(asked, str) else None
-    guess = f'did you mean "{near}"? ' if near else ""
     have = "only flow 0" if count == 1 else f"flows 0 to {count - 1}"
     called = f"; names: {', '.join(known[:_MOST_NAMES])}" if known else ""
     more = " and so on" if len(known) > _MOST_NAMES else ""
-    return f"{guess}the run has {have}{called}{more}"
+    return f"{guess(asked, known)}the run has {have}{called}{more}"
 
 
 def _numbered(flow: FlowKey, name: str) -> str:

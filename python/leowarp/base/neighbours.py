@@ -123,7 +123,6 @@ def refuse_other_links(
 
 
 def _rows_of(table: pa.Table, *columns: str) -> set[tuple[Any, ...]]:
-    """Return the distinct rows of some columns."""
     rows = table.select(list(columns)).group_by(list(columns)).aggregate([])
     return set(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
 

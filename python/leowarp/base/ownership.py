@@ -104,7 +104,6 @@ def open_lock(path: Path) -> int:
 
 
 def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
-    """Check one file or directory of the path, as `why_not_own` does for the whole path."""
     status = os.lstat(place)
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()) and not (_is_root_unmapped(status.st_uid) and not is_last):

@@ -149,9 +149,6 @@ def refuse_link(path: Path) -> None:
         )
 
 
-_PART_BYTES = 1 << 20
-
-
 def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     """Return the content of a regular file.
 
@@ -159,20 +156,7 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     Raises OSError, with the reason in `strerror`, if the file cannot be read, is not a regular file, or has more than
     `most_bytes`.
     """
-    with opened(path, links=links) as file:
-        # The size is checked before reading: a sparse file of 10 GB would take a second and a GiB of memory.
-        size_bytes = os.fstat(file.fileno()).st_size
-        if size_bytes > most_bytes:
-            raise too_long(path, most_bytes)
-        # Python reserves memory for as many bytes as a read asks for. A file may be longer than the size that it
-        # reports, so reading goes on until the file ends.
-        parts = [file.read(size_bytes + 1)]
-        while parts[-1] and sum(map(len, parts)) <= most_bytes:
-            parts.append(file.read(_PART_BYTES))
-    content = b"".join(parts)
-    if len(content) > most_bytes:
-        raise too_long(path, most_bytes)
-    return content
+    return b"".join(_pieces(path, most_bytes, links=links))
 
 
 def refuse_many_values(json_text: str) -> None:
@@ -184,7 +168,6 @@ def refuse_many_values(json_text: str) -> None:
 
 
 def too_long(path: Path, most_bytes: int) -> OSError:
-    """Return the error for a file with more than `most_bytes`."""
     most = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes} B"
     return OSError(0, f"it has more than {most}", str(path))
 
@@ -194,16 +177,25 @@ def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
 
     Raises OSError for the same reasons as `read`.
     """
+    found = hashlib.sha256()
+    for piece in _pieces(path, most_bytes, links=links):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _pieces(path: Path, most_bytes: int, *, links: bool) -> Iterator[bytes]:
+    """Yield the content of a file in pieces, because Python reserves memory for as many bytes as a read asks for."""
     with opened(path, links=links) as file:
+        # The size is checked before reading: a sparse file of 10 GB would take a second and a GiB of memory.
         if os.fstat(file.fileno()).st_size > most_bytes:
             raise too_long(path, most_bytes)
-        found, count_bytes = hashlib.sha256(), 0
+        # A file may be longer than the size that it reports, so the bytes are counted as well.
+        count_bytes = 0
         while piece := file.read(_PIECE_BYTES):
-            found.update(piece)
             count_bytes += len(piece)
             if count_bytes > most_bytes:
                 raise too_long(path, most_bytes)
-    return found.hexdigest()
+            yield piece
 
 
 @contextlib.contextmanager
@@ -289,5 +281,4 @@ def is_plain_path(name: object) -> bool:
 
 
 def _below(path: Path, top: Path) -> str:
-    """Return the path relative to `top`. If the path is `top` itself, return it unchanged."""
     return str(path.relative_to(top)) if path != top else str(path)

@@ -39,7 +39,6 @@ def has_all(text: str, stream: TextIO) -> bool:
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:
-    """Return the substitute for the characters that cannot be encoded, and the position after them."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(_ascii, error.object[error.start : error.end])), error.end

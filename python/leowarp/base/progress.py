@@ -7,11 +7,10 @@ import json
 import sys
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from types import TracebackType
 from typing import Any, Self
 
 from leowarp.base.printable import one_line, visible
@@ -117,30 +116,26 @@ class BuildProgress:
 
     @property
     def counted(self) -> str:
-        """The finished part of the work as text: a percentage while the source is unpacked, a number of steps while the
-        kernel is built."""
+        """The finished part of the work as text."""
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
-        """Return the progress as one line of text. It contains the finished part, the rate, and the time that is
-        left."""
+        """Return the progress as one line of text."""
         parts = [f"guest kernel: {self.stage} {self.counted}"]
         parts += [f"{self.rate:.1f} steps/s"] if self.rate is not None else []
         parts += [f"{clock(self.left_s)} left"] if self.left_s is not None else []
         return ", ".join(parts)
 
 
-class Showing(ABC):
+class Showing:
     """Shows progress on stderr: bars in a terminal, a text in a notebook's cell, lines elsewhere."""
 
     def __init__(self) -> None:
         self._bars: Any = None
         self._cell: CellText | None = None
 
-    @abstractmethod
     def _new_bars(self) -> Any:
-        """Make new progress bars for a terminal. The package rich is imported only here, because workers and pipes show
-        no bars."""
+        return _bars()
 
     def __enter__(self) -> Self:
         if is_terminal():
@@ -150,9 +145,7 @@ class Showing(ABC):
             self._cell = CellText()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bars is not None:
             self._bars.stop()
         if self._cell is not None:
@@ -169,9 +162,6 @@ class Display(Showing):
         self._tasks: dict[str, Any] = {}
         self._said: dict[str, tuple[str, float]] = {}
         self._runs: dict[str, Progress] = {}
-
-    def _new_bars(self) -> Any:
-        return _bars()
 
     def __call__(self, progress: Progress) -> None:
         """Show the progress of a run. The first call for a run adds a bar."""
@@ -247,9 +237,7 @@ class building:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             if self._bars is not None:
                 self._bars.stop()
@@ -257,7 +245,6 @@ class building:
                 self._cell.end()
 
     def message(self, text: str) -> None:
-        """Print a line of text."""
         if not self._shown:
             return
         with self._lock:
@@ -268,7 +255,6 @@ class building:
                 self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def steps(self, at: BuildProgress) -> None:
-        """Show the progress of the kernel's build."""
         if not self._shown:
             return
         with self._lock:
@@ -295,9 +281,11 @@ class building:
         self._bars.update(self._task, completed=at.share, **fields)
 
 
-class shown:
-    """Context manager for the argument `progress` of public functions. The context manager returns a function that is
-    called with each `Progress`.
+@contextmanager
+def shown(
+    progress: bool | Callable[[Any], None], display: Callable[[], Any] = Display
+) -> Iterator[Callable[[Any], None]]:
+    """Yield the function that is called with each `Progress`, for the argument `progress` of public functions.
 
     progress: True for a display, False for none, or a function that is called with each `Progress`.
     display: If `progress` is True, this function makes the display.
@@ -305,17 +293,11 @@ class shown:
     >>> with shown(False) as show:
     ...     show(Progress("a", "guest"))
     """
-
-    def __init__(self, progress: bool | Callable[[Any], None], display: Callable[[], Any] = Display) -> None:
-        self._display = display() if progress is True else None
-        self._callable: Callable[[Any], None] = progress if callable(progress) else silent
-
-    def __enter__(self) -> Callable[[Any], None]:
-        return self._display.__enter__() if self._display is not None else self._callable
-
-    def __exit__(self, *what: Any) -> None:
-        if self._display is not None:
-            self._display.__exit__(*what)
+    if progress is True:
+        with display() as show:
+            yield show
+    else:
+        yield progress if callable(progress) else silent
 
 
 def json_lines(progress: Progress) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -162,13 +162,10 @@ def _refuse_deep(value: Any) -> None:
     """Raise RecursionError if a value is nested too deeply for recursive functions."""
     level = [value]
     for _ in range(_DEEPEST):
-        level = [inner for item in level if isinstance(item, dict | list) for inner in _inner(item)]
+        nested = [item for item in level if isinstance(item, dict | list)]
+        level = [inner for item in nested for inner in (item.values() if isinstance(item, dict) else item)]
     if level:
         raise RecursionError
-
-
-def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return item.values() if isinstance(item, dict) else item
 
 
 def read_summary(run: Path) -> dict[str, Any]:
@@ -233,8 +230,7 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
 
 
 def why_no_manifest(value: Mapping[str, Any]) -> str | None:
-    """If a manifest has a fault, return a text about the fault that can end a sentence. Return None if the manifest is
-    valid."""
+    """Return the fault of a manifest as the end of a sentence, or None if the manifest is valid."""
     shapes: dict[str, type] = {
         "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
         "leowarp_version": str, "drawn": dict, "later": list, "directories": list,

@@ -23,6 +23,15 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None
     return found[0] if found else None
 
 
+def guess(word: object, known: Iterable[str], cutoff: float = 0.55) -> str:
+    """Return the beginning of a hint, with the word that was probably meant. Without such a word, the result is "".
+
+    word: The word as typed, or a value that is no text.
+    """
+    near = nearest(word, known, cutoff) if isinstance(word, str) else None
+    return f'did you mean "{near}"? ' if near else ""
+
+
 def one_of(word: object, known: Iterable[object], lead: str = "one of", cutoff: float = 0.55) -> str:
     """Return a hint for an unknown word. The hint has the word that was probably meant, followed by all known words.
 
@@ -36,5 +45,4 @@ def one_of(word: object, known: Iterable[object], lead: str = "one of", cutoff: 
     'stations: none'
     """
     words = [str(each) for each in known]
-    near = nearest(word, words, cutoff) if isinstance(word, str) else None
-    return (f'did you mean "{near}"? ' if near else "") + f"{lead} {', '.join(words) or 'none'}"
+    return f"{guess(word, words, cutoff)}{lead} {', '.join(words) or 'none'}"

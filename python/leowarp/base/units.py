@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -29,19 +30,19 @@ class Quantity:
     name: The name of the quantity in messages, with the article ("a time").
     suffix: The suffix of the attributes and columns that hold this quantity.
     units: A dict from each unit to its exact size. The size is in the unit in which numbers are stored.
-    whole: Whether the number is stored as an int, which is exact, or as a float.
     written: The units that `format` uses, largest first.
     example: A correct text that messages show as an example.
     mistakes: A dict of a wrong unit that users often write -> hint.
+    whole: Whether the number is stored as an int, which is exact, or as a float.
     """
 
     name: str
     suffix: str
-    units: dict[str, Fraction]
-    whole: bool
+    units: Mapping[str, Fraction | int]
     written: tuple[str, ...]
     example: str
-    mistakes: dict[str, str]
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+    whole: bool = field(default=False, kw_only=True)
 
     def parse(self, text: object, *, like: object = None) -> int | float:
         """Parse a text (example: ``"30 ms"``).
@@ -86,23 +87,6 @@ class Quantity:
         """
         return _format(self, value)
 
-    def _format(self, value: int | float) -> str:
-        """Format a value without a cache."""
-        if not self.whole and not math.isfinite(value):
-            raise ValueError(f"{self.name} must be finite, not {value}")
-        # repr gives the shortest decimal that Python reads as the same float. The product of this decimal and a power
-        # of ten is exact.
-        exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
-        # Zero is always written in the same unit (`zero_unit`), so that equal plans have equal texts.
-        if exact == 0:
-            return f"0 {self.zero_unit}"
-        written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]
-        # The chosen unit is the largest in which the number is at least 1 and, for integer quantities, an integer.
-        readable = [(unit, number) for unit, number in written if abs(number) >= 1]
-        whole = [(unit, number) for unit, number in readable if number.denominator == 1]
-        unit, number = ((whole if self.whole else []) or readable or written[-1:])[0]
-        return f"{_decimal(number)} {unit}"
-
     def format_in(self, value: int | float, unit: str) -> str:
         """Write a number as a text in the given unit. If the number is not an exact decimal in this unit, `format`
         chooses another unit.
@@ -115,12 +99,6 @@ class Quantity:
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
         number = _decimal(exact / self.units[unit])
         return self.format(value) if number is None else f"{number} {unit}"
-
-    @property
-    def zero_unit(self) -> str:
-        """The unit with which the value zero is written. For times, this unit is the second. For other quantities it is
-        the smallest unit."""
-        return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object, like: object) -> tuple[Fraction, str]:
         """Return the number, as an exact fraction, and the unit of a text.
@@ -156,8 +134,7 @@ class Quantity:
         return self.example
 
     def _unit_hint(self, unit: str) -> str:
-        """Return the hint for an unknown unit. The hint explains a common mistake or names the nearest unit, and lists
-        all units."""
+        """Return the hint for an unknown unit: a common mistake or the nearest unit, and all units."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
         # If one letter of a two-letter unit is wrong, the similarity is 0.5. difflib's default cutoff is 0.6, so a
@@ -167,9 +144,23 @@ class Quantity:
 
 @lru_cache(maxsize=8192, typed=True)
 def _format(quantity: Quantity, value: int | float) -> str:
-    """Format a value. The results are cached, because a study's plans contain the same few values thousands of
-    times."""
-    return quantity._format(value)
+    # The results are cached, because a study's plans contain the same few values thousands of times.
+    if not quantity.whole and not math.isfinite(value):
+        raise ValueError(f"{quantity.name} must be finite, not {value}")
+    # repr gives the shortest decimal that Python reads as the same float. The product of this decimal and a power of
+    # ten is exact.
+    exact = Fraction(value) if quantity.whole else Fraction(Decimal(repr(float(value))))
+    # Zero is always written in the same unit, so that equal plans have equal texts: a time in seconds, any other
+    # quantity in its smallest unit.
+    if exact == 0:
+        return f"0 {'s' if 's' in quantity.written else quantity.written[-1]}"
+    exacts = [(unit, exact / quantity.units[unit]) for unit in quantity.written]
+    written = [(unit, number) for unit, number in exacts if _decimal(number)]
+    # The chosen unit is the largest in which the number is at least 1 and, for integer quantities, an integer.
+    readable = [(unit, number) for unit, number in written if abs(number) >= 1]
+    whole = [(unit, number) for unit, number in readable if number.denominator == 1]
+    unit, number = ((whole if quantity.whole else []) or readable or written[-1:])[0]
+    return f"{_decimal(number)} {unit}"
 
 
 def _decimal(value: Fraction) -> str | None:
@@ -198,11 +189,6 @@ def _decimal(value: Fraction) -> str | None:
     return sign + text
 
 
-def _units(**sizes: int | str) -> dict[str, Fraction]:
-    """Return a dict of unit -> exact size as a fraction, from sizes that are integers or decimal texts."""
-    return {name: Fraction(size) for name, size in sizes.items()}
-
-
 # Exponents have at most three digits, which is enough for every float; the integer 1e999999999 would fill the memory.
 _NUMBER = re.compile(
     r"(?P<number>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]{1,3})?)"
@@ -221,39 +207,30 @@ _BPS = '"bps" means bits to some tools and bytes to others, so it is spelt out: 
 TIME = Quantity(
     "a time",
     "_ns",
-    {**_units(ns=1, us=10**3), "µs": Fraction(10**3), "μs": Fraction(10**3)}
-    | _units(ms=10**6, s=10**9, min=60 * 10**9, h=3600 * 10**9, d=86400 * 10**9),
-    True,
+    {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+    | {"d": 86400 * 10**9},
     ("s", "ms", "us", "ns"),
     "30 s",
     {"m": _MINUTES, "sec": 'seconds are "s"', "seconds": 'seconds are "s"', "minutes": 'minutes are "min"'},
+    whole=True,
 )
-LENGTH = Quantity(
-    "a length",
-    "_m",
-    _units(m=1, km=1000),
-    False,
-    ("km", "m"),
-    "1200 km",
-    {"ms": '"ms" is milliseconds'},
-)
+LENGTH = Quantity("a length", "_m", {"m": 1, "km": 1000}, ("km", "m"), "1200 km", {"ms": '"ms" is milliseconds'})
 RATE = Quantity(
     "a rate",
     "_bps",
-    {"bit/s": Fraction(1), "kbit/s": Fraction(10**3), "Mbit/s": Fraction(10**6), "Gbit/s": Fraction(10**9)},
-    True,
+    {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9},
     ("Gbit/s", "Mbit/s", "kbit/s", "bit/s"),
     "100 Mbit/s",
     {unit: _BITS for unit in ("B/s", "kB/s", "KB/s", "MB/s", "GB/s", "kiB/s", "MiB/s", "GiB/s")}
     | {unit: _BPS for unit in ("bps", "kbps", "Kbps", "Mbps", "mbps", "Gbps", "gbps")}
     | {"Mbit": 'a rate is per second: "Mbit/s"', "mbit": 'a rate is per second: "Mbit/s"'},
+    whole=True,
 )
 # "KB" is an error because it means 1000 bytes to some users and 1024 to others.
 BYTES = Quantity(
     "a size",
     "_bytes",
-    _units(B=1, kB=10**3, MB=10**6, GB=10**9, kiB=2**10, KiB=2**10, MiB=2**20, GiB=2**30),
-    True,
+    {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "kiB": 2**10, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
     ("GiB", "GB", "MiB", "MB", "KiB", "kB", "B"),
     "64 kB",
     {
@@ -264,105 +241,48 @@ BYTES = Quantity(
         "pkts": "this one is counted in bytes",
         "bytes": 'bytes are "B"',
     },
+    whole=True,
 )
 PACKETS = Quantity(
-    "a number of packets",
-    "_pkts",
-    _units(pkts=1, pkt=1),
-    True,
-    ("pkts",),
-    "500 pkts",
-    {"packets": 'packets are "pkts"', "p": 'packets are "pkts"'},
-)
+    "a number of packets", "_pkts", {"pkts": 1, "pkt": 1}, ("pkts",), "500 pkts",
+    {"packets": 'packets are "pkts"', "p": 'packets are "pkts"'}, whole=True,
+)  # fmt: skip
 PACKET_RATE = Quantity(
-    "a rate of packets",
-    "_pkts_per_s",
-    {"pkts/s": Fraction(1), "pkt/s": Fraction(1)},
-    False,
-    ("pkts/s",),
-    "8235 pkts/s",
+    "a rate of packets", "_pkts_per_s", {"pkts/s": 1, "pkt/s": 1}, ("pkts/s",), "8235 pkts/s",
     {"packets/s": 'packets are "pkts": "pkts/s"', "pps": 'spelt out: "pkts/s"'}
     | {"pkts": 'a rate is per second: "pkts/s"'},
-)
+)  # fmt: skip
 FLOW_RATE = Quantity(
-    "a rate of flows",
-    "_flows_per_s",
-    {"flows/s": Fraction(1), "flow/s": Fraction(1)},
-    False,
-    ("flows/s",),
-    "100 flows/s",
+    "a rate of flows", "_flows_per_s", {"flows/s": 1, "flow/s": 1}, ("flows/s",), "100 flows/s",
     {"flows": 'a rate is per second: "flows/s"'},
-)
+)  # fmt: skip
 ANGLE = Quantity(
-    "an angle",
-    "_deg",
-    _units(deg=1) | {"°": Fraction(1), "rad": Fraction(180 / math.pi)},
-    False,
-    ("deg",),
-    "53 deg",
+    "an angle", "_deg", {"deg": 1, "°": 1, "rad": Fraction(180 / math.pi)}, ("deg",), "53 deg",
     {"degrees": 'degrees are "deg"', "degree": 'degrees are "deg"'},
-)
+)  # fmt: skip
 RATIO = Quantity(
-    "a ratio",
-    "_ratio",
-    {"%": Fraction(1, 100), "‰": Fraction(1, 1000), "ppm": Fraction(1, 10**6)},
-    False,
-    ("%",),
-    "0.1 %",
-    {},
+    "a ratio", "_ratio", {"%": Fraction(1, 100), "‰": Fraction(1, 1000), "ppm": Fraction(1, 10**6)}, ("%",), "0.1 %"
 )
 # Probabilities are stored as integer millionths, the form in which the guest receives the largest probability of RED
 # (design/interfaces.md, section 13).
-PROBABILITY = Quantity(
-    "a probability",
-    "_ppm",
-    {"%": Fraction(10**4), "ppm": Fraction(1)},
-    True,
-    ("%", "ppm"),
-    "10 %",
-    {},
-)
+PROBABILITY = Quantity("a probability", "_ppm", {"%": 10**4, "ppm": 1}, ("%", "ppm"), "10 %", whole=True)
 GRAVITY = Quantity(
-    "a gravitational parameter",
-    "_m3_per_s2",
-    {"km3/s2": Fraction(10**9), "m3/s2": Fraction(1)},
-    False,
-    ("km3/s2", "m3/s2"),
-    "398600.4418 km3/s2",
-    {},
+    "a gravitational parameter", "_m3_per_s2", {"km3/s2": 10**9, "m3/s2": 1}, ("km3/s2", "m3/s2"), "398600.4418 km3/s2"
 )
 ANGULAR_RATE = Quantity(
-    "an angular rate",
-    "_rad_per_s",
-    {"rad/s": Fraction(1), "deg/s": Fraction(math.pi / 180)},
-    False,
-    ("rad/s",),
-    "7.2921158553e-5 rad/s",
-    {},
+    "an angular rate", "_rad_per_s", {"rad/s": 1, "deg/s": Fraction(math.pi / 180)}, ("rad/s",), "7.2921158553e-5 rad/s"
 )
 SPEED = Quantity(
-    "a speed",
-    "_m_per_s",
-    {"m/s": Fraction(1), "km/h": Fraction(5, 18)},
-    False,
-    ("m/s",),
-    "60 km/h",
+    "a speed", "_m_per_s", {"m/s": 1, "km/h": Fraction(5, 18)}, ("m/s",), "60 km/h",
     {"kmh": 'kilometres an hour are "km/h"', "kph": 'kilometres an hour are "km/h"'},
-)
+)  # fmt: skip
 FREQUENCY = Quantity(
-    "a frequency",
-    "_hz",
-    _units(Hz=1, kHz=10**3, MHz=10**6, GHz=10**9),
-    False,
-    ("GHz", "MHz", "kHz", "Hz"),
-    "2.2 GHz",
-    {},
+    "a frequency", "_hz", {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}, ("GHz", "MHz", "kHz", "Hz"), "2.2 GHz"
 )
 LEVEL = Quantity(
     "a power ratio in decibels",
     "_db",
-    _units(dB=1),
-    False,
+    {"dB": 1},
     ("dB",),
     "7 dB",
     {"db": 'decibels are "dB"', "DB": 'decibels are "dB"'},

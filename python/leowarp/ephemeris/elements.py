@@ -142,8 +142,7 @@ def _text_of(path: Path) -> str:
 
 
 def _begin_of(text: str, skipped: Skips) -> str:
-    """Return the end of a message about a text without satellites. The end of the message quotes the beginning of the
-    text, and names the skipped parts."""
+    """Return the end of a message about a text without satellites: its beginning, and the skipped parts."""
     what = skipped_line(skipped.found)
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return f"; it begins with {first[:40]!r}" + (f"; {what}" if what else "")

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sgp4.exporter import export_omm
 
 from leowarp.base.errors import ScenarioError
-from leowarp.ephemeris import Sgp4Orbits, ephemeris_of
+from leowarp.ephemeris import ephemeris_of
 from leowarp.ephemeris.elements import element_file
+from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from leowarp.scenario.schema import Constellation, Plan
 from leowarp.scenario.text.key import InputFile
 from support.element_sets import elements_of
@@ -108,7 +109,7 @@ def test_omm_as_json_xml_and_csv_gives_the_positions_of_the_tle(tmp_path: Path) 
 def positions_m(path: Path, epoch: datetime) -> np.ndarray:
     names, elements = elements_of(path)
     orbits = Sgp4Orbits(file=str(path), names=names, elements=elements, epoch=epoch)
-    return orbits.positions_teme_m(np.array([0, 600 * S]))
+    return orbits.positions_eci_m(np.array([0, 600 * S]))
 
 
 def tle_plan(path: Path, epoch: str, duration_s: float = 60, start_s: float = 0) -> Plan:

@@ -55,7 +55,7 @@ def julian_date(instant: datetime) -> tuple[float, float]:
 
     With one float, the resolution would be only 40 us. The library `sgp4` takes the two numbers as two arguments.
 
-    Raises ValueError if the instant has no time zone.
+    Raises ValueError if the instant has no time zone, because Python would take it as the machine's local time.
     """
     if instant.tzinfo is None:
         raise ValueError(f"{instant} has no time zone")

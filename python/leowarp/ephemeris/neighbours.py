@@ -148,7 +148,6 @@ def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
 
 
 def _filled(plane: NDArray[np.intp], fit: Slots) -> NDArray[np.intp]:
-    """Return the satellite in each slot of a plane, or -1 for an empty slot."""
     slots = np.full(fit.count, -1)
     slots[fit.slot[fit.slot >= 0]] = plane[fit.slot >= 0]
     return slots

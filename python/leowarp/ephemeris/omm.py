@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import isleap
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 from sgp4 import omm
 from sgp4.api import Satrec
 
 from leowarp.base.errors import ScenarioError
-from leowarp.ephemeris.ccsds_time import instant_of
 from leowarp.ephemeris.sgp4_orbits import Element, check_started
 from leowarp.ephemeris.tle import check_theory
 
@@ -64,6 +64,11 @@ _MOST_SGP4_NUMBER = 339_999
 larger one, because SGP4 computes nothing from the number."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _GM_KM3_PER_S2 = 398_600.4
+_EPOCH = re.compile(
+    r"([0-9]{4})-(?:([0-9]{2})-([0-9]{2})|([0-9]{3}))[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]*))?"
+    r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+)
+_EPOCHS = "write it as 2025-10-27T12:00:00.000000 or 2025-300T12:00:00, in UTC"
 
 
 def satellite_of(path: Path, line: int, message: Fields) -> Element:
@@ -118,7 +123,6 @@ def unit_is_right(key: str, unit: str) -> bool:
 
 
 def _satellite(fields: Fields) -> str:
-    """Return the satellite's name or number for error messages."""
     name, number = fields.get("OBJECT_NAME"), fields.get("NORAD_CAT_ID")
     return " ".join(part for part in (name, number and f"catalogue number {number}") if part) or "a satellite unnamed"
 
@@ -143,7 +147,6 @@ def _check_meaning(where: str, fields: Fields) -> None:
 
 
 def _number(where: str, key: str, text: str) -> str:
-    """Return the text of a number, after a check of its range."""
     value = _plain(where, key, text)
     low, high = _RANGES[key]
     if not low <= value <= high:
@@ -176,3 +179,47 @@ def _decayed(where: str, text: str | None) -> datetime | None:
         return datetime.fromisoformat(text[:10]).replace(tzinfo=UTC)
     except ValueError as error:
         raise ScenarioError(f"{where}: DECAY_DATE is {text[:40]!r}, which is no date", FETCH) from error
+
+
+def instant_of(text: str) -> datetime:
+    """Return the instant of a text in the notation of CCSDS (502.0-B-3, section 7.5.10), rounded to 1 us. An offset is
+    converted to UTC.
+
+    text: ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, followed by nothing, ``Z`` or an offset
+        ``+hh:mm``.
+    Raises ScenarioError if the text has another form, names a day or time that does not exist, or lies within a leap
+    second.
+
+    >>> instant_of("2025-300T14:00:00+02:00").isoformat()
+    '2025-10-27T12:00:00+00:00'
+    """
+    found = _EPOCH.fullmatch(text.strip())
+    if found is None:
+        raise ScenarioError(f"{text!r} is no instant", _EPOCHS)
+    year, hour, minute, second = (int(part) for part in found.group(1, 5, 6, 7))
+    if second == 60:
+        # SGP4 counts days of 86,400 s, which contain no leap second. Any other instant in place of the leap second
+        # would be wrong by up to 1 s, or 7.5 km of the satellite's orbit.
+        raise ScenarioError(f"{text!r} is within a leap second, which SGP4's time does not have", _EPOCHS)
+    try:
+        if found[4] is not None:
+            day_of_year = int(found[4])
+            if not 1 <= day_of_year <= 365 + isleap(year):
+                raise ScenarioError(f"{text!r}: {year} has no day {day_of_year}", _EPOCHS)
+            date = datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=day_of_year - 1)
+        else:
+            date = datetime(year, int(found[2]), int(found[3]), tzinfo=UTC)
+        at = date.replace(hour=hour, minute=minute, second=second, tzinfo=_zone(found[9]))
+        # A datetime has six decimals; if the text has more, the value is rounded, not cut.
+        return (at + timedelta(microseconds=round(float(f"0.{found[8] or 0}") * 1e6))).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ScenarioError(f"{text!r} is no instant: {error}", _EPOCHS) from error
+
+
+def _zone(text: str | None) -> timezone:
+    if text is None or text == "Z":
+        return UTC
+    hours, minutes = int(text[1:3]), int(text[-2:]) if len(text) > 3 else 0
+    if minutes > 59:
+        raise ValueError(f"offset {text}")
+    return timezone((-1 if text[0] == "-" else 1) * timedelta(hours=hours, minutes=minutes))

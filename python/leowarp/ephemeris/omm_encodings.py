@@ -156,10 +156,7 @@ def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
                 yield begin, fields
             fields, begin, other = {}, number, found[1] != "CCSDS_OMM_VERS"
             if other:
-                kind = found[1].removeprefix("CCSDS_").removesuffix("_VERS")
-                skipped.add(
-                    f"message that is no OMM but of the kind {kind}", f"messages of the kind {kind}", f"line {number}"
-                )
+                _skip_other(skipped, found[1].removeprefix("CCSDS_").removesuffix("_VERS"), number)
                 continue
         if other:
             continue
@@ -217,6 +214,10 @@ def _is_comment(line: str) -> bool:
     return re.match(r"\s*(?:COMMENT\b(?!\s*=)|#)", line) is not None
 
 
+def _skip_other(skipped: Skips, kind: str, line: int) -> None:
+    skipped.add(f"message that is no OMM but of the kind {kind}", f"messages of the kind {kind}", f"line {line}")
+
+
 def _check_unit(path: Path, line: int, key: str, unit: str) -> None:
     if not unit_is_right(key, unit):
         raise ScenarioError(f"{path}:{line}: the unit of {key} is {unit[:40]!r}, not CCSDS's", FETCH)
@@ -249,10 +250,7 @@ class _Xml:
         self.root = self.root or name
         self._text = ""
         if name in _OTHER_MESSAGES and not self._other():
-            kind = name.upper()
-            self._skipped.add(
-                f"message that is no OMM but of the kind {kind}", f"messages of the kind {kind}", f"line {line}"
-            )
+            _skip_other(self._skipped, name.upper(), line)
         self._open.append(name)
         if self._other():
             return

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leowarp.base.errors import ScenarioError
-from leowarp.ephemeris.ccsds_time import instant_of
 from leowarp.ephemeris.elements import ElementFile, element_file
+from leowarp.ephemeris.omm import instant_of
 from support.element_sets import ENCODINGS, OMM, as_csv, as_json, as_kvn, as_xml, elements_of, written
 
 each_encoding = pytest.mark.parametrize("encoding", ENCODINGS)

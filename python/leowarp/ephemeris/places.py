@@ -94,7 +94,6 @@ def _check_order(file: str, header: tuple[int, int], elements: MeanElements) -> 
 
 
 def _sentence(shell: FoundShell, header: tuple[int, int] | None) -> str:
-    """Return a sentence about a shell, with its planes, slots and phasing."""
     counts = sorted({len(slots) for slots in shell.slots})
     slots = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     empty = sum(int(np.count_nonzero(slots < 0)) for slots in shell.slots)

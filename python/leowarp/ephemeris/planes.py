@@ -72,8 +72,7 @@ def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], fl
 
 
 def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Split the satellites `members` at gaps between their ascending nodes. The docstring of the module gives the
-    rule."""
+    """Split satellites at gaps between their ascending nodes, by the rule in the module's docstring."""
     order, gaps_deg = around(node_deg, members)
     bounded_deg = np.clip(gaps_deg[:-1], LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG)
     steps_deg = np.sort(np.append(bounded_deg, LEAST_NODE_GAP_DEG))

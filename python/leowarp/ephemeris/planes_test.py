@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from leowarp.base.errors import ScenarioError
-from leowarp.ephemeris import FoundShell, Places, ephemeris_of
+from leowarp.ephemeris import ephemeris_of
+from leowarp.ephemeris.neighbours import FoundShell
+from leowarp.ephemeris.places import Places
 from leowarp.ephemeris.planes import found_shells
 from leowarp.scenario.schema import Constellation, Isl, Shell
 from support.elements import Orbit, disturbed, mean_elements, orbits_of, written

@@ -6,41 +6,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad, julian_date
-from leowarp.ephemeris.shells import Shells
 from leowarp.ephemeris.stations import Stations, stations_on
-from leowarp.ephemeris.walker import Walker
+from leowarp.ephemeris.walker import Shells, Walker
 from leowarp.scenario.schema import Constellation, Plan, Shell
 
 if TYPE_CHECKING:
     from leowarp.ephemeris.places import Places
-
-
-class Orbits(Protocol):
-    """The protocol of moving satellites."""
-
-    @property
-    def names(self) -> list[str]:
-        """Return the names of the satellites, in the order of the positions."""
-
-    def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Return the positions in ECEF, float64, m. The shape is (n, 3) at one instant (ns of the run's clock), and (k,
-        n, 3) at k instants."""
-
-    def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
-        """Return the positions in the inertial frame of the orbits. The shape is the same as for `positions_ecef_m`."""
+    from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ephemeris:
     """The position of every satellite and every station, on the run's clock.
 
-    orbits: A `Walker` pattern, `Shells` of several patterns, or `Sgp4Orbits`.
     names: The names of the satellites, in the order of the positions: ``s-PP-SS`` for a single Walker pattern,
         ``s-K-PP-SS`` for the K-th of several patterns.
     warnings: Texts that say which planes were found, and what a user should check before trusting the positions.
@@ -48,7 +32,7 @@ class Ephemeris:
         depends on planes and slots, the value is None.
     """
 
-    orbits: Orbits
+    orbits: Walker | Shells | Sgp4Orbits
     names: list[str]
     stations: Stations
     warnings: tuple[str, ...] = ()
@@ -86,8 +70,7 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     from leowarp.ephemeris.places import places_of
     from leowarp.ephemeris.selection import selected
 
-    chosen = selected(constellation, plan.run)
-    orbits, warnings = chosen.orbits, chosen.sentences
+    orbits, warnings = selected(constellation, plan.run)
     places = places_of(orbits) if plan.isl.rule == "plus-grid" else None
     if places is not None:
         warnings += places.sentences

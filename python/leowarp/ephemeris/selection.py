@@ -5,12 +5,12 @@ none."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from leowarp.base.errors import ScenarioError
-from leowarp.base.spelling import nearest, one_of
+from leowarp.base.spelling import guess, one_of
 from leowarp.ephemeris.elements import ElementFile, check_once, element_file, names_of
 from leowarp.ephemeris.frames import julian_date
 from leowarp.ephemeris.sgp4_orbits import Element, Sgp4Orbits, epoch_of
@@ -23,20 +23,11 @@ _LISTED = 10
 """The maximum number of names in the hint about an unknown satellite."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Selected:
-    """The satellites that a plan uses from a file.
-
-    sentences: The sentences, one line each, about skipped element sets, duplicates, satellites that were left out, and
-        the elements' age.
-    """
-
-    orbits: Sgp4Orbits
-    sentences: tuple[str, ...]
-
-
-def selected(constellation: Constellation, run: Run) -> Selected:
+def selected(constellation: Constellation, run: Run) -> tuple[Sgp4Orbits, tuple[str, ...]]:
     """Choose satellites from a constellation's file, as the keys `leave_out` and `element_sets` specify.
+
+    Returns: The satellites, and sentences, one line each. The sentences are about skipped element sets, duplicates,
+        satellites that were left out, and the elements' age.
 
     Raises ScenarioError for the same reasons as `element_file`. Also raised if a satellite has several element sets
         and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. Also raised if
@@ -68,7 +59,7 @@ def selected(constellation: Constellation, run: Run) -> Selected:
     orbits = _without_lost(orbits, run.duration_ns, sentences, leave=DECAYED in constellation.leave_out)
     if DECAYED in constellation.leave_out:
         sentences += orbits.age_warnings(run.duration_ns)
-    return Selected(orbits=orbits, sentences=tuple(sentences))
+    return orbits, tuple(sentences)
 
 
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:
@@ -144,7 +135,9 @@ def _named_kept(
             proposed = names if found is None else [names[at] for at in found]
             raise ScenarioError(
                 f"constellation.leave_out: {path.name} has {count} called {word!r}",
-                one_of(word, proposed, "its satellites:") if len(proposed) <= _LISTED else _near(word, proposed),
+                one_of(word, proposed, "its satellites:")
+                if len(proposed) <= _LISTED
+                else f"{guess(word, proposed)}leowarp ephemeris FILE prints all names",
             )
         left.update(found)
     if left:
@@ -154,12 +147,6 @@ def _named_kept(
     if not kept:
         raise ScenarioError("constellation.leave_out leaves no satellite", "take some names out of it")
     return [names[at] for at in kept], [elements[at] for at in kept]
-
-
-def _near(word: str, names: list[str]) -> str:
-    """Return a hint about a name in `leave_out` that is not in the file."""
-    near = nearest(word, names)
-    return (f'did you mean "{near}"? ' if near else "") + "leowarp ephemeris FILE prints all names"
 
 
 def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *, leave: bool) -> Sgp4Orbits:

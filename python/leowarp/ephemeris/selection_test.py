@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from leowarp.base.errors import ScenarioError
-from leowarp.ephemeris import Ephemeris, Sgp4Orbits, ephemeris_of
+from leowarp.ephemeris import Ephemeris, ephemeris_of
+from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from leowarp.scenario import load, resolve
 from leowarp.scenario.schema import Constellation
 from leowarp.scenario.text.key import InputFile

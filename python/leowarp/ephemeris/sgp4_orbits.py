@@ -96,8 +96,9 @@ class Sgp4Orbits:
         object.__setattr__(self, "_satellites", SatrecArray(orbits))
         object.__setattr__(self, "_most_radius_km", np.array([most_radius_km(orbit) for orbit in orbits]))
 
-    def positions_teme_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
-        """Return the positions in TEME, m, at instants of the run's clock. The shape is (n, 3) or (k, n, 3).
+    def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
+        """Return the positions in SGP4's inertial frame, which is TEME, in m, at instants of the run's clock. The shape
+        is (n, 3) or (k, n, 3).
 
         Raises ScenarioError if SGP4 fails for a satellite. The message names the satellite, its line, SGP4's reason and
         the instant.
@@ -112,15 +113,8 @@ class Sgp4Orbits:
         teme_m = np.ascontiguousarray(position_km.transpose(1, 0, 2)) * 1e3
         return TemeMetres(teme_m[0] if np.ndim(t_ns) == 0 else teme_m)
 
-    def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
-        """Return the positions in SGP4's inertial frame, which is TEME. They are the positions that `positions_teme_m`
-        returns."""
-        return self.positions_teme_m(t_ns)
-
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Return the positions in ECEF, m, at instants of the run's clock. The shape is (n, 3) or (k, n, 3)."""
-        teme_m = self.positions_teme_m(t_ns)
-        return turned_to_ecef_m(teme_m, gmst_rad(*self._julian_date(t_ns)))
+        return turned_to_ecef_m(self.positions_eci_m(t_ns), gmst_rad(*self._julian_date(t_ns)))
 
     def mean_elements(self) -> MeanElements:
         """Return the mean orbits at the run's time 0. If SGP4 fails for a satellite, its values are NaN.

@@ -99,7 +99,6 @@ def _check_no_elements(path: Path, number: int, line: str) -> None:
 
 
 def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: str) -> Element:
-    """Return the satellite that two lines describe."""
     number, line = first
     _check_line(path, number, line, _LINE_1, 1)
     _check_line(path, *second, _LINE_2, 2)
@@ -123,8 +122,6 @@ def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: 
                 "the line was altered: fetch the elements again",
             )
     try:
-        # The constants are those of WGS72, with which published elements are fitted (Vallado and others, AIAA
-        # 2006-6753).
         satrec = Satrec.twoline2rv(line, second[1], WGS72)
     except ValueError as error:
         raise ScenarioError(f"{path}:{number}: SGP4 cannot read the two lines: {error}", COLUMNS) from error

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Walker patterns. They have circular Kepler orbits in P planes of S satellites. The phases of the satellites
-follow from the parameter F.
+"""The Walker patterns, alone or several together. They have circular Kepler orbits in P planes of S satellites. The
+phases of the satellites follow from the parameter F.
 
 Plane p has its ascending node at ``node_offset + p * 180/P`` deg (star) or ``p * 360/P`` deg (delta); satellite s of
 plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. The second formula applies to stars and to
@@ -85,8 +85,6 @@ class Walker:
         return EciMetres(eci_m)
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Return the positions in ECEF, m, at instants of the run's clock. The shape is (n, 3), or (k, n, 3) for k
-        instants."""
         greenwich_rad = self.greenwich_rad + self.earth_rotation_rad_per_s * self._clock_s(t_ns)
         return turned_to_ecef_m(self.positions_eci_m(t_ns), greenwich_rad)
 
@@ -94,3 +92,26 @@ class Walker:
         # Times are added as integers and then divided once, because a float of many seconds cannot represent
         # nanoseconds.
         return (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 1e9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shells:
+    """Several Walker patterns that share the clock, the Earth's parameters and the angle of Greenwich, in the order of
+    the plan. The satellites of the first shell come first."""
+
+    shells: tuple[Walker, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names ``s-K-PP-SS`` in the order of the positions. K is the number of the shell from 1, as in filings."""
+        return [
+            f"s-{number}-{name.removeprefix('s-')}"
+            for number, shell in enumerate(self.shells, 1)
+            for name in shell.names
+        ]
+
+    def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres:
+        return EciMetres(np.concatenate([shell.positions_eci_m(t_ns) for shell in self.shells], axis=-2))
+
+    def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
+        return EcefMetres(np.concatenate([shell.positions_ecef_m(t_ns) for shell in self.shells], axis=-2))

@@ -138,4 +138,4 @@ def test_the_plan_gives_pattern_clock_and_greenwich() -> None:
     # With "gmst", Greenwich is at 99.9678 deg (6 h 39 m 52.26 s) at the epoch 2000-01-01T00:00:00Z
     turned = ephemeris_of(plan(star(greenwich_deg=None)))
     assert turned is not None
-    assert math.degrees(turned.orbits.greenwich_rad) == pytest.approx(99.9678, abs=1e-3)  # type: ignore[attr-defined]
+    assert math.degrees(turned.orbits.greenwich_rad) == pytest.approx(99.9678, abs=1e-3)  # type: ignore[union-attr]

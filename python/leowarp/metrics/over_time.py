@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from leowarp.base.errors import ScenarioError, TraceError
-from leowarp.base.spelling import nearest
+from leowarp.base.spelling import guess
 from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.network.queues import path_queues
 from leowarp.metrics.numbers import Numbers
@@ -75,10 +75,9 @@ def series_of(text: str) -> Series:
         return SERIES[text]
     if text in _SHORT:
         return SERIES[_SHORT[text]]
-    near = nearest(text, [*SERIES, *_SHORT])
     # If a series has a short name, the list contains only the short name, so that the list is readable.
     names = {name: name for name in SERIES} | {name: short for short, name in _SHORT.items()}
-    meant = f'did you mean "{near}"? ' if near else ""
+    meant = guess(text, [*SERIES, *_SHORT])
     raise ScenarioError(f"there is no series {text!r:.60}", hint=f"{meant}one of {', '.join(names.values())}")
 
 

@@ -28,60 +28,39 @@ class Acquisition:
     end_ns: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class AcquisitionTimes:
-    """The duration of the acquisition of a new link, within a plane and between planes.
+class Acquired:
+    """For each link of a rule, the time at which the link becomes available. The times are stored between route
+    updates. Links that exist at the first update are available at once."""
 
-    planes: The orbital plane of each satellite, int array of shape (n,). -1 means an unknown plane.
-    in_plane_ns, between_planes_ns: The acquisition time of a link within a plane, and of a link between two planes.
-    """
-
-    planes: NDArray[np.intp]
-    in_plane_ns: int
-    between_planes_ns: int
-
-    @classmethod
-    def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
-        """Return the acquisition times of a plan. If links within a plane and between planes have the same acquisition
-        time, the planes need not be known."""
-        isl, sky = plan.isl, plan.constellation
-        between_ns = (
-            isl.acquisition_ns if isl.acquisition_between_planes_ns is None else isl.acquisition_between_planes_ns
-        )
+    def __init__(self, plan: Plan, ephemeris: Ephemeris) -> None:
+        sky = plan.constellation
+        self._isl, self._satellites = plan.isl, len(ephemeris.names)
+        # The orbital plane of each satellite, shape (n,). -1 means an unknown plane. Planes are unknown only if all
+        # links have the same acquisition time.
+        self._planes = np.full(self._satellites, -1)
         if ephemeris.places is not None:
             # In each shell, planes are numbered from 0. The numbers that are computed here therefore also contain the
             # shell.
             places = ephemeris.places
-            planes = np.where(places.shell < 0, -1, places.shell * len(ephemeris.names) + places.plane)
+            self._planes = np.where(places.shell < 0, -1, places.shell * self._satellites + places.plane)
         elif sky is not None and sky.tle is None:
             sizes = [shell.satellites_per_plane for shell in sky.patterns for _ in range(shell.planes)]
-            planes = np.repeat(np.arange(len(sizes)), sizes)
-        else:
-            planes = np.full(len(ephemeris.names), -1)
-        return cls(planes=planes, in_plane_ns=isl.acquisition_ns, between_planes_ns=between_ns)
+            self._planes = np.repeat(np.arange(len(sizes)), sizes)
+        self._codes: NDArray[np.int64] | None = None
+        self._ready_ns = np.empty(0, dtype=np.int64)
+        self._told: set[tuple[int, int, int]] = set()
 
-    def of_links_ns(self, links: Pairs) -> NDArray[np.int64]:
+    def times_ns(self, links: Pairs) -> NDArray[np.int64]:
         """Return the acquisition time of each link, ns, shape (m,).
 
         links: An int array of shape (m, 2)
         """
-        plane = self.planes[links]
+        isl, plane = self._isl, self._planes[links]
+        between_ns = (
+            isl.acquisition_ns if isl.acquisition_between_planes_ns is None else isl.acquisition_between_planes_ns
+        )
         is_within = (plane[:, 0] == plane[:, 1]) & (plane[:, 0] >= 0)
-        return np.where(is_within, self.in_plane_ns, self.between_planes_ns).astype(np.int64)
-
-
-class Acquired:
-    """For each link of a rule, the time at which the link becomes available. The times are stored between route
-    updates. Links that exist at the first update are available at once.
-
-    times: The acquisition times of new links.
-    """
-
-    def __init__(self, times: AcquisitionTimes) -> None:
-        self._times, self._satellites = times, len(times.planes)
-        self._codes: NDArray[np.int64] | None = None
-        self._ready_ns = np.empty(0, dtype=np.int64)
-        self._told: set[tuple[int, int, int]] = set()
+        return np.where(is_within, isl.acquisition_ns, between_ns).astype(np.int64)
 
     def ready_ns(self, t_ns: int, links: Pairs) -> NDArray[np.int64]:
         """Return the time at which each link is available, ns, shape (m,). Call this method exactly once per route
@@ -93,7 +72,7 @@ class Acquired:
         if self._codes is None:
             ready_ns = np.full(len(codes), t_ns, dtype=np.int64)
         else:
-            ready_ns = t_ns + self._times.of_links_ns(links)
+            ready_ns = t_ns + self.times_ns(links)
             _, now, before = np.intersect1d(codes, self._codes, assume_unique=True, return_indices=True)
             ready_ns[now] = self._ready_ns[before]
         self._codes, self._ready_ns = codes, ready_ns

@@ -30,7 +30,3 @@ class Dish:
         the dish uses."""
         now = self.satellites[np.searchsorted(self.begin_ns, t_ns, side="right") - 1]
         return np.asarray(now[:, None] == np.arange(satellites))
-
-    def is_reconfigured(self, t_ns: int) -> bool:
-        """Return whether a slot of the dish begins at this instant."""
-        return bool((self.begin_ns == t_ns).any())

@@ -9,7 +9,7 @@ import numpy as np
 
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
-from leowarp.routes.table import PathValues, Routes, routes_table
+from leowarp.routes.table import PathValues, Routes
 
 
 def fixed_routes(
@@ -30,27 +30,16 @@ def fixed_routes(
     if delays_ns[0] is not None:
         for which in ("min", "mean", "max"):
             summary[f"path_delay_{which}_ns"] = delays_ns[0]
-    t_ns = np.zeros(1, dtype=np.int64)
     every: list[list[Path | None]] = [[*paths]]
     # The paths get numbers although there is only one path to each destination, so that readers of the routes need not
     # treat this medium differently.
-    numbers = PathNumbers.of_paths(every)
-    table = routes_table(
-        nodes=nodes,
+    return Routes.of(
         ends=(stations, stations[::-1]),
-        t_ns=t_ns,
-        paths=every,
-        numbers=numbers,
         values=[[PathValues(delay_ns=delay_ns) for delay_ns in delays_ns]],
-        summary=summary,
-        warnings=(),
-    )
-    return Routes(
-        table=table,
         nodes=list(nodes),
-        t_ns=t_ns,
+        t_ns=np.zeros(1, dtype=np.int64),
         pairs=[(path[0], path[-1]) for path in paths],
         paths=every,
-        numbers=numbers,
+        numbers=PathNumbers.of_paths(every),
         summary=summary,
     )

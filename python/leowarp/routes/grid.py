@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The +Grid: each satellite has two links in its own plane and one link to each adjacent plane."""
+"""The +Grid: each satellite has two links in its own plane and one link to each adjacent plane. Also contains the
+condition for the line of sight, which applies to the links of any rule."""
 
 from __future__ import annotations
 
@@ -11,11 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.ephemeris import EcefMetres
+from leowarp.scenario.schema import Isl, Shell
+
+# Prevents a division by 0 if two satellites are at the same place (polar stars with F = 0, at the poles).
+_TINY_M2 = 1e-30
+
+
+def in_sight(satellites_m: EcefMetres, pairs: NDArray[np.intp], clear_radius_m: float | None) -> NDArray[np.bool_]:
+    """For each pair of satellites, return whether they see each other, as bool of shape (m,).
+
+    clear_radius_m: The minimum distance of the line of sight from the Earth's centre, which is the Earth's radius plus
+        `isl.grazing_height`. A beam below this height would graze the atmosphere. None means no minimum.
+    """
+    if clear_radius_m is None:
+        return np.ones(len(pairs), dtype=bool)
+    start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
+    # The point of the line that is nearest to the centre is a + t (b - a), with t = -a.(b - a) / |b - a|^2 limited
+    # to [0, 1].
+    squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # the two positions may be equal
+    t = np.clip(-np.einsum("ij,ij->i", start_m, along_m) / squared, 0.0, 1.0)
+    return np.linalg.norm(start_m + t[:, None] * along_m, axis=1) >= clear_radius_m
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Grid:
-    """The planes, the slots in each plane, and the links between slots.
+    """A rule that links each satellite to its four neighbours in a grid of planes and slots.
 
     In its plane, each satellite has links to the satellites in the next slot and in the previous slot. A satellite also
     has one link to the next plane. This link leads to the slot with the nearest phase. If two slots are equally near,
@@ -33,52 +54,53 @@ class Grid:
         slots of the next plane.
     seams: The last and the first plane of each star that has links across its seam.
     polar_cutoff_deg: A link between two planes exists only while both satellites are below this geocentric latitude.
+    clear_radius_m: As in `in_sight`.
     """
 
     slots: Sequence[NDArray[np.intp]]
     beside: Sequence[tuple[int, int, float]]
     seams: Sequence[tuple[int, int]]
     polar_cutoff_deg: float | None
+    clear_radius_m: float | None
 
     @classmethod
-    def walker(
-        cls,
-        *,
-        planes: int,
-        satellites_per_plane: int,
-        phasing: int,
-        pattern: str,
-        seam: bool,
-        polar_cutoff_deg: float | None,
-    ) -> Grid:
+    def walker(cls, shell: Shell, isl: Isl, clear_radius_m: float | None) -> Grid:
         """Return the grid of a Walker pattern, in which slot s of plane p is satellite p S + s.
 
         From one plane to the next, slot s moves ahead by F / P of a slot (`ephemeris.walker`). The plane after the last
         plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. For a *star*, plane 0
         also follows the last plane. However, the seam is between these two planes.
         """
+        planes, phasing = shell.planes, shell.phasing
         ahead = [(p, p + 1, phasing / planes) for p in range(planes - 1)]
         # A plane P after the last one would be plane 0, shifted by F slots: u(P, s) = 360 (s + F)/S.
-        around = [(planes - 1, 0, phasing / planes - phasing)] if pattern != "star" and planes > 1 else []
+        around = [(planes - 1, 0, phasing / planes - phasing)] if shell.pattern != "star" and planes > 1 else []
         return cls(
-            slots=list(np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)),
+            slots=list(np.arange(shell.satellites).reshape(planes, shell.satellites_per_plane)),
             beside=ahead + around,
-            seams=[(planes - 1, 0)] if pattern == "star" and seam and planes > 1 else [],
-            polar_cutoff_deg=polar_cutoff_deg,
+            seams=[(planes - 1, 0)] if shell.pattern == "star" and isl.seam and planes > 1 else [],
+            polar_cutoff_deg=isl.polar_cutoff_deg,
+            clear_radius_m=clear_radius_m,
         )
 
     def pairs(self, satellites_m: EcefMetres) -> NDArray[np.intp]:
-        """Return all links at an instant, shape (m, 2). Each row has the smaller index first, and rows are sorted."""
+        """Return the links of the grid whose line of sight is free, as in `IslRule.pairs`."""
         across = [self._across_seam(satellites_m, last, first) for last, first in self.seams]
         between = np.concatenate([self._between_planes, *across])
         # Links across seams are links between planes, so the polar cut-off applies to them as well.
-        links = np.concatenate([self._in_planes, between[self.below_cutoff(satellites_m, between)]])
+        links = np.concatenate([self._in_planes, between[self._below_cutoff(satellites_m, between)]])
         # Each link is encoded as one number, so that duplicates can be removed. In a delta of two planes, or in a plane
         # of two slots, a link occurs twice: once from each end.
         once = np.unique(links.min(axis=1) * len(satellites_m) + links.max(axis=1))
-        return np.column_stack(np.divmod(once, len(satellites_m)))
+        pairs = np.column_stack(np.divmod(once, len(satellites_m)))
+        return pairs[in_sight(satellites_m, pairs, self.clear_radius_m)]
 
-    def below_cutoff(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def holds(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """See `IslRule.holds`. A link across the seam may stay even if its satellites now have different partners in
+        `pairs`."""
+        return self._below_cutoff(satellites_m, pairs) & in_sight(satellites_m, pairs, self.clear_radius_m)
+
+    def _below_cutoff(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
         """For each link, return whether the polar cut-off allows it. The cut-off always allows links within a plane."""
         if self.polar_cutoff_deg is None:
             return np.ones(len(pairs), dtype=bool)

@@ -75,8 +75,6 @@ class LastSatellite:
         if not len(visible):
             self._now = None
         elif not kept:
-            # With `kept`, the highest satellite is chosen when the current one is below the mask; ns-2 would first try
-            # the next satellite of the same plane.
             elevations_deg = self._stations.elevations_deg(TERMINAL, EcefMetres(satellites_m[visible]))
             self._now = int(visible[np.argmax(elevations_deg)])
         only = np.zeros_like(seen)

@@ -6,21 +6,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.ephemeris import EcefMetres, Ephemeris, FoundShell, Stations
-from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S as SPEED_OF_LIGHT_M_PER_S
-from leowarp.routes.grid import Grid
-from leowarp.scenario.schema import Ground, Isl, Plan, Shell
+from leowarp.ephemeris import EcefMetres, Ephemeris, Stations
+from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S
+from leowarp.routes.grid import Grid, in_sight
+from leowarp.scenario.schema import Ground, Isl, Plan
 
-# Prevents a division by 0 if two satellites are at the same place (polar stars with F = 0, at the poles).
-_TINY_M2 = 1e-30
+if TYPE_CHECKING:
+    from leowarp.ephemeris.neighbours import FoundShell
 
 Pairs = NDArray[np.intp]
 """The pairs of satellites, shape (m, 2). Each row has the smaller index first, and rows are sorted."""
+
+
+INSTANTS_AT_ONCE = 32
+"""The number of instants for which positions are computed at a time: 32 x 1584 satellites are 1.2 MB, which fits into
+the processor's L2 cache."""
 
 
 class IslRule(Protocol):
@@ -44,36 +49,16 @@ class IslRule(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sight:
-    """A condition: the line of sight must keep a minimum distance from the Earth's centre.
-
-    clear_radius_m: The minimum distance, which is the Earth's radius plus `isl.grazing_height`. A beam below this
-        height would graze the atmosphere.
-    """
-
-    clear_radius_m: float
-
-    def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """For each pair of satellites, return whether they see each other, as bool of shape (m,)."""
-        start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
-        # The point of the line that is nearest to the centre is a + t (b - a), with t = -a.(b - a) / |b - a|^2 limited
-        # to [0, 1].
-        squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # the two positions may be equal
-        t = np.clip(-np.einsum("ij,ij->i", start_m, along_m) / squared, 0.0, 1.0)
-        return np.linalg.norm(start_m + t[:, None] * along_m, axis=1) >= self.clear_radius_m
-
-
-@dataclass(frozen=True, kw_only=True)
 class RangeRule:
     """A rule that links any two satellites whose distance is at most `max_range_m`.
 
     The study's emulator (Frederiksen et al. 2024) uses 3000 km and does not limit a satellite's number of links.
 
-    sight: The condition for the line of sight. None means that the line of sight is not checked.
+    clear_radius_m: As in `in_sight`.
     """
 
     max_range_m: float
-    sight: Sight | None
+    clear_radius_m: float | None = None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         """Return the pairs as in `IslRule.pairs`. A tree finds near pairs, because a check of all 1.25 million pairs of
@@ -83,31 +68,11 @@ class RangeRule:
         pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
         # The tree returns pairs in an order that depends on how it was built, so they are sorted.
         pairs = pairs[np.argsort(pairs[:, 0] * len(satellites_m) + pairs[:, 1])]
-        return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
+        return pairs[in_sight(satellites_m, pairs, self.clear_radius_m)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`."""
         near = lengths_m(satellites_m, pairs) <= self.max_range_m
-        return near if self.sight is None else near & self.sight.holds(satellites_m, pairs)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GridRule:
-    """A rule that links each satellite to its four neighbours in a grid of planes and slots."""
-
-    grid: Grid
-    sight: Sight | None
-
-    def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """Return the links of the grid whose line of sight is free, as in `IslRule.pairs`."""
-        pairs = self.grid.pairs(satellites_m)
-        return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
-
-    def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`. A link across the seam may stay even if its satellites now have different partners in
-        `pairs`."""
-        below = self.grid.below_cutoff(satellites_m, pairs)
-        return below if self.sight is None else below & self.sight.holds(satellites_m, pairs)
+        return near & in_sight(satellites_m, pairs, self.clear_radius_m)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +87,6 @@ class WithinShells:
     satellites: tuple[int, ...]
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`."""
         # The result is already sorted, because all numbers of a shell are smaller than those of the next shell.
         return np.concatenate([
             first + rule.pairs(EcefMetres(satellites_m[first : first + count]))
@@ -130,7 +94,6 @@ class WithinShells:
         ])  # fmt: skip
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`."""
         held = np.zeros(len(pairs), dtype=bool)
         for rule, first, count in zip(self.rules, self._first, self.satellites, strict=True):
             own = ((pairs >= first) & (pairs < first + count)).all(axis=1)
@@ -231,18 +194,18 @@ def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
     # Without links between satellites, both stations of a path must see the same satellite.
     if isl.rule == "none" or constellation is None:
         return NoIsl()
-    sight = None
-    if isl.grazing_height_m is not None:
-        sight = Sight(clear_radius_m=constellation.earth_radius_m + isl.grazing_height_m)
-    ranged = RangeRule(max_range_m=isl.max_range_m, sight=sight)
+    clear_radius_m = None if isl.grazing_height_m is None else constellation.earth_radius_m + isl.grazing_height_m
+    ranged = RangeRule(max_range_m=isl.max_range_m, clear_radius_m=clear_radius_m)
     rule: IslRule
     if isl.rule == "range" and (isl.across_shells or not constellation.shells):
         rule = ranged
     elif ephemeris.places is not None:
-        rule = GridRule(grid=_grid_of(isl, ephemeris.places.shells), sight=sight)
+        rule = _grid_of(isl, ephemeris.places.shells, clear_radius_m)
     else:
         patterns = constellation.patterns
-        rules = tuple(ranged if isl.rule == "range" else _grid(isl, shell, sight) for shell in patterns)
+        rules: tuple[IslRule, ...] = (ranged,) * len(patterns)
+        if isl.rule != "range":
+            rules = tuple(Grid.walker(shell, isl, clear_radius_m) for shell in patterns)
         if len(rules) == 1:
             rule = rules[0]
         else:
@@ -250,20 +213,7 @@ def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
     return rule if isl.terminals is None else FewTerminals(rule=rule, terminals=isl.terminals)
 
 
-def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
-    """Return the rule for the +Grid of one Walker pattern."""
-    grid = Grid.walker(
-        planes=shell.planes,
-        satellites_per_plane=shell.satellites_per_plane,
-        phasing=shell.phasing,
-        pattern=shell.pattern,
-        seam=isl.seam,
-        polar_cutoff_deg=isl.polar_cutoff_deg,
-    )
-    return GridRule(grid=grid, sight=sight)
-
-
-def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
+def _grid_of(isl: Isl, shells: Sequence[FoundShell], clear_radius_m: float | None) -> Grid:
     """Return the +Grid of a file of elements. Each link connects satellites of the same shell."""
     first = list(accumulate((len(shell.slots) for shell in shells), initial=0))
     numbered = list(zip(shells, first, strict=False))
@@ -272,6 +222,7 @@ def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
         beside=[(at + a, at + b, ahead) for shell, at in numbered for a, b, ahead in shell.beside],
         seams=[(at + len(shell.slots) - 1, at) for shell, at in numbered if isl.seam and shell.kind == "star"],
         polar_cutoff_deg=isl.polar_cutoff_deg,
+        clear_radius_m=clear_radius_m,
     )
 
 

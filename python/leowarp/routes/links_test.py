@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from leowarp.ephemeris import EcefMetres, ephemeris_of
-from leowarp.routes.links import FewTerminals, RangeRule, Sight, delays_ns, in_view, isl_rule, lengths_m
+from leowarp.routes.grid import in_sight
+from leowarp.routes.links import FewTerminals, RangeRule, delays_ns, in_view, isl_rule, lengths_m
 from leowarp.scenario.schema import Ground, Isl, Network
 from support.plans import plan, shell, star
 
@@ -21,7 +22,7 @@ def apart_m(cloud: np.ndarray) -> np.ndarray:
 @pytest.mark.slow
 @given(clouds, st.floats(1e3, 2e7))
 def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m: float) -> None:
-    rule = RangeRule(max_range_m=max_range_m, sight=None)
+    rule = RangeRule(max_range_m=max_range_m)
     pairs = rule.pairs(EcefMetres(cloud))
     linked = {tuple(pair) for pair in pairs.tolist()}
     near = apart_m(cloud)
@@ -37,7 +38,7 @@ def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m:
 
 @given(clouds, st.integers(1, 4))
 def test_terminals_go_to_the_nearest_first(cloud: np.ndarray, terminals: int) -> None:
-    everything = RangeRule(max_range_m=6e6, sight=None)
+    everything = RangeRule(max_range_m=6e6)
     pairs = everything.pairs(EcefMetres(cloud))
     # The expected links are found by the definition of the rule, one link after another.
     length_mm = np.rint(lengths_m(EcefMetres(cloud), pairs) * 1e3)
@@ -58,13 +59,12 @@ def test_sight_is_blocked_by_the_earth_and_its_air() -> None:
     for height_m, clear_m, expected in ((81e3, 80e3, True), (79e3, 80e3, False), (1e3, 0.0, True), (-1e3, 0.0, False)):
         half = np.arccos((earth_m + height_m) / radius_m)
         ends = radius_m * np.array([[np.cos(half), np.sin(half), 0], [np.cos(half), -np.sin(half), 0]])
-        sight = Sight(clear_radius_m=earth_m + clear_m)
-        assert sight.holds(EcefMetres(ends), np.array([[0, 1]])).tolist() == [expected]
+        assert in_sight(EcefMetres(ends), np.array([[0, 1]]), earth_m + clear_m).tolist() == [expected]
     # One satellite is straight above the other one. On the line between them, the lower satellite is nearest to the
     # Earth's centre.
     column = EcefMetres(np.array([[7e6, 0, 0], [9e6, 0, 0]]))
-    assert Sight(clear_radius_m=6.9e6).holds(column, np.array([[0, 1]])).all()
-    assert not Sight(clear_radius_m=7.1e6).holds(column, np.array([[0, 1]])).any()
+    assert in_sight(column, np.array([[0, 1]]), 6.9e6).all()
+    assert not in_sight(column, np.array([[0, 1]]), 7.1e6).any()
 
 
 @pytest.mark.slow

@@ -13,14 +13,10 @@ from numpy.typing import NDArray
 from leowarp.ephemeris import EcefMetres, Ephemeris
 from leowarp.routes.dishes import Dish
 from leowarp.routes.last_hop import LastHop
-from leowarp.routes.links import IslRule, Pairs, delays_ns, in_view, lengths_m
+from leowarp.routes.links import INSTANTS_AT_ONCE, IslRule, Pairs, delays_ns, in_view, lengths_m
 from leowarp.routes.paths import Path
 from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
-
-_INSTANTS_AT_ONCE = 32
-"""The number of instants that are computed at once. The positions at these instants fit into the processor's L2 cache,
-as in `over_constellation`."""
 
 
 class PathDelays:
@@ -48,16 +44,12 @@ class PathDelays:
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
         """Return the one-way delay between gateway and last satellite at each instant, (k,). The result is the path's
-        delay minus the delay of the last hop.
-
-        Raises ValueError if the routes have no last hop of the medium (`last_hop` is None).
-        """
-        if self._last_hop is None:
-            raise ValueError("these paths have no last hop of their own")
+        delay minus the delay of the medium's last hop. The routes must have such a hop."""
+        assert self._last_hop is not None
         _, last_hop_ns = self._last_hop.link_of(self._satellites, path)
         parts = []
-        for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
-            nodes_m = node_positions_m(self._ephemeris, t_ns[begin : begin + _INSTANTS_AT_ONCE])
+        for begin in range(0, len(t_ns), INSTANTS_AT_ONCE):
+            nodes_m = node_positions_m(self._ephemeris, t_ns[begin : begin + INSTANTS_AT_ONCE])
             parts += [delay_ns[:, 0] for _, _, delay_ns in self._by_length(nodes_m, [path])]
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
@@ -66,7 +58,7 @@ class PathDelays:
         hops. The delays are computed at each delay update.
 
         t_ns: The times of the route updates, int64 array of shape (k,).
-        paths: k sequences of (Path or None)
+        paths: The paths of each update.
         Returns: `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`. The
             dict is empty if there never is a path.
         """
@@ -75,9 +67,9 @@ class PathDelays:
         clock_ns = l2_instants_ns(self._plan)
         # The paths of a route update are valid from the instant of the update on.
         in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
-        for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
-            nodes_m = node_positions_m(self._ephemeris, clock_ns[begin : begin + _INSTANTS_AT_ONCE])
-            updates = in_force[begin : begin + _INSTANTS_AT_ONCE]
+        for begin in range(0, len(clock_ns), INSTANTS_AT_ONCE):
+            nodes_m = node_positions_m(self._ephemeris, clock_ns[begin : begin + INSTANTS_AT_ONCE])
+            updates = in_force[begin : begin + INSTANTS_AT_ONCE]
             for update in np.unique(updates).tolist():
                 here_m = EcefMetres(nodes_m[updates == update])
                 samples += [delay_ns.ravel() for _, _, delay_ns in self._by_length(here_m, paths[update][::2])]
@@ -156,8 +148,8 @@ def leavings(
     leaving: list[Leaving] = []
     left: set[tuple[int, int]] = set()
     update = -1
-    for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
-        instants = clock_ns[begin : begin + _INSTANTS_AT_ONCE]
+    for begin in range(0, len(clock_ns), INSTANTS_AT_ONCE):
+        instants = clock_ns[begin : begin + INSTANTS_AT_ONCE]
         for here_m, at_ns, now in zip(
             ephemeris.positions_ecef_m(instants), instants.tolist(), in_force[begin:].tolist(), strict=False
         ):

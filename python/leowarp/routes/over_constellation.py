@@ -17,20 +17,17 @@ from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
-from leowarp.routes.acquisition import Acquired, Acquisition, AcquisitionTimes
+from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S
+from leowarp.routes.acquisition import Acquired, Acquisition
 from leowarp.routes.dishes import Dish
 from leowarp.routes.last_hop import TERMINAL, LastHop, LastSatellite
-from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
+from leowarp.routes.links import INSTANTS_AT_ONCE, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
 from leowarp.routes.observed import PathDelays, leavings, links_of
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Graph, Path, as_forwarded
 from leowarp.routes.sightings import Sightings
-from leowarp.routes.table import PathValues, Routes, routes_table
+from leowarp.routes.table import PathValues, Routes
 from leowarp.scenario.schema import Plan
-
-_INSTANTS_AT_ONCE = 32
-"""The number of instants for which positions are computed at a time: 32 x 1584 satellites are 1.2 MB, which fits into
-the L2 cache."""
 
 
 def constellation_routes(
@@ -59,13 +56,13 @@ def constellation_routes(
     paths: list[list[Path | None]] = []
     isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
     watch = Sightings(plan, ephemeris, network.talking_stations(), dishes)
-    acquired = Acquired(AcquisitionTimes.of(plan, ephemeris)) if plan.isl.longest_acquisition_ns else None
+    acquired = Acquired(plan, ephemeris) if plan.isl.longest_acquisition_ns else None
     late: list[Acquisition] = []
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
     # Positions are computed in blocks. Paths are computed one update after another, because the tie rule and the last
     # satellite depend on the previous update.
-    for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
-        instants = t_ns[begin : begin + _INSTANTS_AT_ONCE]
+    for begin in range(0, len(t_ns), INSTANTS_AT_ONCE):
+        instants = t_ns[begin : begin + INSTANTS_AT_ONCE]
         satellites_m = ephemeris.positions_ecef_m(instants)
         in_sight = watch.views(satellites_m, instants)
         for at, here_m in enumerate(satellites_m):
@@ -129,7 +126,6 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 class _Network:
     """The rules of a plan for links and paths, with the ephemeris.
 
-    rule: The plan's rule for links between satellites.
     forward: The pairs of stations between which there are flows, as pairs of indexes (int, int). Each pair is listed
         once.
     last_hop: The link of the medium that replaces the ground link to station `TERMINAL`.
@@ -159,7 +155,7 @@ class _Network:
         paths do not change."""
         if t_ns % self.plan.routing.interval_ns == 0:
             return frozenset()
-        moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
+        moved = {self.satellites + dish.station for dish in self.dishes if t_ns in dish.begin_ns}
         return frozenset(i for i, pair in enumerate(self.ordered_pairs()) if moved.isdisjoint(pair))
 
     @property
@@ -186,7 +182,6 @@ class _Network:
         than the current path, if the current path still exists. The shortest path can use only satellites inside an
         ellipsoid around the two stations.
 
-        satellites_m: A float64 array of shape (n, 3), m
         before: None, or the current paths as a list of (Path or None), two per pair of stations.
         Returns: An int array of shape (m, 2). The rows have the same order as in `IslRule.pairs`.
         """
@@ -229,8 +224,6 @@ class _Network:
     def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
         """Return the network at an instant: its nodes, its links, and the cost of each link in the metric of the plan.
 
-        satellites_m: A float64 array of shape (n, 3), m
-        links: An int array of shape (m, 2)
         in_sight: The mask of the satellites that each station with flows sees, as a dict of int to bool array of shape
             (n,).
         """
@@ -369,17 +362,9 @@ def _described(
         **delays.over_run(t_ns, paths),
     }
     summary |= _forward(network, paths, summary)
-    return Routes(
-        table=routes_table(
-            nodes=nodes,
-            ends=[(nodes[source], nodes[destination]) for source, destination in pairs],
-            t_ns=t_ns,
-            paths=paths,
-            numbers=numbers,
-            values=values,
-            summary=summary,
-            warnings=warnings,
-        ),
+    return Routes.of(
+        ends=[(nodes[source], nodes[destination]) for source, destination in pairs],
+        values=values,
         nodes=nodes,
         t_ns=t_ns,
         pairs=pairs,
@@ -388,7 +373,7 @@ def _described(
         isl=isl,
         leavings=tuple(left),
         summary=summary,
-        warnings=tuple(warnings),
+        warnings=warnings,
     )
 
 
@@ -427,11 +412,8 @@ def _outages(
 
     Raises ScenarioError if a pair never has a path.
     """
-    plan, nodes, satellites = (
-        network.plan,
-        [*network.ephemeris.names, *network.ephemeris.stations.names],
-        network.satellites,
-    )
+    plan, satellites = network.plan, network.satellites
+    nodes = [*network.ephemeris.names, *network.ephemeris.stations.names]
     for i, (source, destination) in enumerate(pairs):
         # Links work in both directions. If the forward direction has a path, the return direction has one, too, so one
         # warning is enough.
@@ -460,7 +442,6 @@ def _outages(
 
 
 def _no_path_hint(plan: Plan) -> str:
-    """Return a hint that says which keys of `[isl]` to change to get more links. It depends on `isl.rule`."""
     if plan.isl.longest_acquisition_ns and plan.isl.acquiring == "wait":
         return "set isl.acquisition to less than a link lives: routes wait for each, and those of the start are gone"
     if plan.isl.rule == "range":

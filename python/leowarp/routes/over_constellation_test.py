@@ -309,7 +309,7 @@ def test_satellites_that_meet_at_the_pole_do_not_send_packets_in_circles(in_flig
     poles = star(inclination_deg=90.0)
     where = ephemeris_of(plan(poles))
     assert where is not None
-    quarter_s = where.orbits.period_s / 4  # type: ignore[attr-defined]
+    quarter_s = where.orbits.period_s / 4  # type: ignore[union-attr]
     stations = (station("A", 80.0, 0.0), station("B", 80.0, 120.0), station("C", 75.0, 240.0))
     resolved = plan(
         poles,

@@ -103,7 +103,7 @@ class Graph:
     def cost_of(self, path: Path) -> float:
         """Return the cost of a path, or inf if one of its links does not exist in this graph."""
         first, last = path[0] - self.satellites, path[-1] - self.satellites
-        cost = self._ground_cost(first, path[1]) + self._ground_cost(last, path[-2])
+        cost = self._of_stations[first].get(path[1], np.inf) + self._of_stations[last].get(path[-2], np.inf)
         for a, b in pairwise(path[1:-1]):
             cost += self._neighbours(a).get(b, np.inf)
         return cost
@@ -179,10 +179,6 @@ class Graph:
     @cached_property
     def _of_satellites(self) -> dict[int, dict[int, float]]:
         return {}
-
-    def _ground_cost(self, station: int, satellite: int) -> float:
-        """Return the cost of the link between a station and a satellite, or inf if there is no link."""
-        return self._of_stations[station].get(satellite, np.inf)
 
     @cached_property
     def _of_stations(self) -> list[dict[int, float]]:

@@ -3,37 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 
-from leowarp.base.tables.metadata import encode_metadata
-
-SCHEMA_VERSION = 1
-
-
-def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool = True) -> pa.Field:
-    """Return an Arrow field with the unit and meaning of its column.
-
-    name: The name of the column, which ends in the unit.
-    doc: The meaning of the column. docs/reference/tables.md is made from these texts.
-    nullable: Whether a value may be missing.
-    """
-    return pa.field(name, type_, nullable, metadata={"unit": unit, "doc": doc})
-
-
-def table_schema(
-    name: str, doc: str, columns: tuple[pa.Field, ...], metadata: Mapping[str, object] | None = None
-) -> pa.Schema:
-    """Return the Arrow schema of a table.
-
-    name, doc: The name and meaning of the table.
-    metadata: The further entries, written as JSON with sorted keys, so that equal input gives equal bytes. Read them
-        with `metadata.decode_metadata`.
-    """
-    entries: dict[str, str] = {"leowarp.table": name, "leowarp.schema": str(SCHEMA_VERSION), "doc": doc}
-    return pa.schema(list(columns), metadata=entries | encode_metadata(metadata or {}))
-
+from leowarp.base.tables.metadata import column
 
 ROUTES_DOC = "One row for each route update and ordered pair of stations with traffic."
 ROUTES = (

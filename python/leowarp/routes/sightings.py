@@ -13,11 +13,10 @@ from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
 from leowarp.routes.dishes import Dish
-from leowarp.routes.links import in_view, within_rule
+from leowarp.routes.links import INSTANTS_AT_ONCE, in_view, within_rule
 from leowarp.scenario.schema import Plan, Station
 
 _A_DAY_NS = 86_400_000_000_000
-_AT_ONCE = 32
 
 
 class Sightings:
@@ -126,12 +125,8 @@ class Sightings:
         yield "take more satellites: the orbits reach the station's latitude, and none was there during the run"
 
     def _inclination_deg(self, station: int) -> tuple[float, int]:
-        """Return a station's geocentric latitude. Also return the minimum inclination of an orbit whose satellites the
-        station would see.
-
-        Returns: float, deg: the station's geocentric latitude.
-        Returns: int, deg: the smallest inclination. 0 means that the station could see satellites of an existing orbit.
-        """
+        """Return a station's geocentric latitude, and the smallest inclination of an orbit whose satellites the
+        station would see. The inclination 0 means that the station could see satellites of an existing orbit."""
         # The plane of an orbit follows from two positions of its satellite; positions a minute apart are never
         # collinear with the Earth's centre.
         first_m, second_m = self._ephemeris.positions_eci_m(np.array([0, 60_000_000_000]))
@@ -158,8 +153,8 @@ class Sightings:
         """Return the time of the first route update at which the station sees a satellite. None means that the station
         sees no satellite within a day after the run's start."""
         updates_ns = np.arange(0, _A_DAY_NS, max(self._plan.routing.interval_ns, _A_DAY_NS // 1440), dtype=np.int64)
-        for begin in range(0, len(updates_ns), _AT_ONCE):
-            now_ns = updates_ns[begin : begin + _AT_ONCE]
+        for begin in range(0, len(updates_ns), INSTANTS_AT_ONCE):
+            now_ns = updates_ns[begin : begin + INSTANTS_AT_ONCE]
             try:
                 satellites_m = self._ephemeris.positions_ecef_m(now_ns)
             except ScenarioError:

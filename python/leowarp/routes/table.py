@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.base.tables.metadata import table_schema
 from leowarp.routes.acquisition import Acquisition
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
-from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
+from leowarp.routes.schema import ROUTES, ROUTES_DOC
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,21 @@ class Leaving:
     t_ns: int
     a: int
     b: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathValues:
+    """The values of a path at a route update. They are columns of the routes table. If there is no path, all values are
+    None.
+
+    delay_ns: The one-way delay of the path from this update on.
+    length_m: The length of the path. It is None if the medium has no geometry.
+    old_delay_ns: At a route change, the delay that the previous path would have now.
+    """
+
+    delay_ns: int | None = None
+    length_m: float | None = None
+    old_delay_ns: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +76,49 @@ class Routes:
     summary: dict[str, int | float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        *,
+        ends: Sequence[tuple[str, str]],
+        values: Sequence[Sequence[PathValues]],
+        nodes: list[str],
+        t_ns: NDArray[np.int64],
+        paths: list[list[Path | None]],
+        numbers: PathNumbers,
+        summary: dict[str, int | float],
+        warnings: Sequence[str] = (),
+        **others: Any,
+    ) -> Self:
+        """Return routes with their table, which has one row per update and pair. The table is sorted by time, and rows
+        of the same update are in the order of `ends`.
+
+        ends: The names of source and destination for each pair, as they appear in the rows.
+        values: The values of each pair's path, as k sequences, one per update.
+        others: The other attributes except `table`.
+        """
+        rows = [
+            {
+                "t_ns": at_ns,
+                "source": source,
+                "destination": destination,
+                "path_id": numbers.path_ids[k][pair],
+                "path": None if path is None else [nodes[node] for node in path],
+                "hops": None if path is None else len(path) - 1,
+                "is_change": numbers.change_ids[k][pair] is not None,
+                "change_id": numbers.change_ids[k][pair],
+                **vars(values[k][pair]),
+            }
+            for k, at_ns in enumerate(t_ns.tolist())
+            for pair, ((source, destination), path) in enumerate(zip(ends, paths[k], strict=True))
+        ]
+        schema = table_schema("routes", ROUTES_DOC, ROUTES, {"summary": summary, "warnings": list(warnings)})
+        table = pa.Table.from_pylist(rows, schema=schema)
+        return cls(
+            table=table, nodes=nodes, t_ns=t_ns, paths=paths, numbers=numbers, summary=summary,
+            warnings=tuple(warnings), **others,
+        )  # fmt: skip
+
 
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
     """Return the names of the nodes on each path: ``paths_of(table)[source, destination][path_id]``.
@@ -74,61 +134,3 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
         if row["path_id"] is not None:
             of_pair[row["path_id"]] = tuple(row["path"])
     return paths
-
-
-@dataclass(frozen=True, kw_only=True)
-class PathValues:
-    """The values of a path at a route update. They are columns of the routes table. If there is no path, all values are
-    None.
-
-    delay_ns: The one-way delay of the path from this update on.
-    length_m: The length of the path. It is None if the medium has no geometry.
-    old_delay_ns: At a route change, the delay that the previous path would have now.
-    """
-
-    delay_ns: int | None = None
-    length_m: float | None = None
-    old_delay_ns: int | None = None
-
-
-def routes_table(
-    *,
-    nodes: Sequence[str],
-    ends: Sequence[tuple[str, str]],
-    t_ns: NDArray[np.int64],
-    paths: Sequence[Sequence[Path | None]],
-    numbers: PathNumbers,
-    values: Sequence[Sequence[PathValues]],
-    summary: dict[str, int | float],
-    warnings: Sequence[str],
-) -> pa.Table:
-    """Return the routes table for k updates, with one row per update and pair.
-
-    ends: The names of source and destination for each pair, as they appear in the rows.
-    t_ns: int64 array of shape (k,)
-    paths: The path of each pair, as k sequences of (Path or None), one per update.
-    numbers: The numbers of the paths and of their changes.
-    values: k sequences of PathValues
-    summary, warnings: The entries of the table's metadata.
-    Returns: A table with the columns `schema.ROUTES`, sorted by time. Rows of the same update are in the order of
-        `ends`.
-    """
-    rows = [
-        {
-            "t_ns": at_ns,
-            "source": source,
-            "destination": destination,
-            "path_id": numbers.path_ids[k][pair],
-            "path": None if path is None else [nodes[node] for node in path],
-            "delay_ns": values[k][pair].delay_ns,
-            "length_m": values[k][pair].length_m,
-            "hops": None if path is None else len(path) - 1,
-            "is_change": numbers.change_ids[k][pair] is not None,
-            "old_delay_ns": values[k][pair].old_delay_ns,
-            "change_id": numbers.change_ids[k][pair],
-        }
-        for k, at_ns in enumerate(t_ns.tolist())
-        for pair, ((source, destination), path) in enumerate(zip(ends, paths[k], strict=True))
-    ]
-    schema = table_schema("routes", ROUTES_DOC, ROUTES, {"summary": summary, "warnings": list(warnings)})
-    return pa.Table.from_pylist(rows, schema=schema)

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.base.tables.metadata import table_schema
 from leowarp.routes import Routes
-from leowarp.routes.schema import table_schema
 from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Mobile, Plan
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC

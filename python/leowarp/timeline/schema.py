@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from leowarp.routes.schema import column
+from leowarp.base.tables.metadata import column
 
 TIMELINE_DOC = (
     "All events of the network at exact instants, sorted by time. Events of one instant are sorted by kind: node, "

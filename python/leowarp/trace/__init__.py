@@ -12,6 +12,5 @@ a run does not depend on the code that executed it.
 from leowarp.trace.captures import packets_from_captures
 from leowarp.trace.convert import check_types, convert, read, read_output
 from leowarp.trace.manifest import Stopwatch, is_of_this_version, maker, maker_of, relisted, write_manifest
-from leowarp.trace.records import open_records, read_records, write_parquet
-from leowarp.trace.schema import RECORDED, TABLES
+from leowarp.trace.schema import TABLES
 from leowarp.trace.words import read_in_words

@@ -21,10 +21,7 @@ from leowarp.trace.records import RecordFile, open_records, read_records, write_
 from leowarp.trace.schema import RECORDED, TABLES
 from leowarp.trace.schema.measures import MEASURES
 
-TRACE_TABLES = tuple(TABLES)
 CAPTURES = ("source.pcapng", "destination.pcapng")
-
-
 TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
 """The tables that need packet capture at the guest's hosts. If `observe.truth` is false, these tables do not exist."""
 
@@ -63,14 +60,10 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
 
 def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str, pa.Table]:
     """Return a dict from table name to table, for a guest's output directory. The tables are those that `convert` would
-    write, but no file is written.
+    write, but no file is written. Arguments and errors are those of `convert`.
 
     Use this function for many small runs if only their summaries are needed:
     `metrics.metrics(metrics.tables_of(trace.read_output(out, setup), timeline=events), plan).summary`.
-
-    Parameters, Raises
-    ------------------
-    As in `convert`.
     """
     recorded = _recorded(Path(output), setup)
     tables = {}
@@ -156,7 +149,6 @@ def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
-    """Raise an error if the number of records in a file differs from the number in `end.json`."""
     if promised is not None and promised != rows:
         raise TraceError(
             f"cannot read the trace file {source.path}: it holds {rows} records of {promised} in end.json",

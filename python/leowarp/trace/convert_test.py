@@ -8,7 +8,8 @@ import pytest
 
 from leowarp.base.errors import TraceError
 from leowarp.base.tables.metadata import decode_metadata
-from leowarp.trace import RECORDED, convert, read, read_output
+from leowarp.trace import convert, read, read_output
+from leowarp.trace.schema import RECORDED
 from support.encode import encode_records
 
 

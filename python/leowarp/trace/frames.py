@@ -12,20 +12,14 @@ _TEXT = pd.Series(dtype="str").dtype
 """The pandas type of text columns: `object` in pandas 2, and `str` in pandas 3."""
 
 
-def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
-    """Return a table as a pandas data frame.
+def data_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a table as a pandas data frame, with the same columns in the same order, and an index from 0.
 
     Integers that may be null become float64 with NaN (exact below 2^53 ns = 104 days). Booleans that may be null become
-    pandas' `boolean`. If `units` is true, `frame.attrs["units"]` has the unit of each column. pandas copies this
-    dictionary at every selection. For a small run, copying takes a fifth of the time for the metrics.
-
-    units: Whether the units are attached.
-    Returns: A data frame with the same columns in the same order, and an index from 0.
+    pandas' `boolean`. The units are left out, because pandas copies a frame's attributes at every selection. For a
+    small run, copying takes a fifth of the time for the metrics.
     """
-    frame = pd.DataFrame({field.name: values_of(table.column(field.name), field) for field in table.schema})
-    if units:
-        frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}
-    return frame
+    return pd.DataFrame({field.name: values_of(table.column(field.name), field) for field in table.schema})
 
 
 def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
@@ -46,7 +40,7 @@ def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
 
 def counted_frame(table: pa.Table) -> pd.DataFrame:
     """Return a table for computations. Whole numbers are stored as integers, missing values as `pd.NA`, and
-    dictionaries as categorical columns."""
+    dictionaries as categorical columns. `frame.attrs["units"]` has the unit of each column."""
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):

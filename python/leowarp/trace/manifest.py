@@ -18,13 +18,17 @@ from typing import Any
 
 from leowarp.base import plainfiles, recorded
 from leowarp.base.checksums import is_as_written, manifest_text, names_listed, sha256_of_files
-from leowarp.base.layout import GUEST, INCOMPLETE, MANIFEST
-from leowarp.trace.program_logs import program_logs
+from leowarp.base.layout import GUEST, INCOMPLETE, MANIFEST, PROGRAMS
 from leowarp.version import VERSION, sources
 
 MANIFEST_VERSION = 1
 # Libraries that compute numbers and figures. With another version of a library, the last digits may differ.
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
+_LOOKED_AT_BYTES = 4096
+# A line has a label, the client's random number and the secret (draft-ietf-tls-keylogfile, 2). ngtcp2 appends a space.
+_KEY = re.compile(rb"[A-Z][A-Z0-9_]* (?:[0-9A-Fa-f]{2}){8,32} (?:[0-9A-Fa-f]{2}){16,}[ \r]*")
+# Suffixes of qlogs from draft-ietf-quic-qlog-main-schema, 12: a file is one JSON text, or a sequence of JSON texts.
+_QLOG = (".qlog", ".sqlog")
 
 
 def write_manifest(
@@ -142,22 +146,19 @@ def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> b
 
 
 def files_of_run(directory: Path) -> dict[str, str]:
-    """Return the sha256 of each listed file of a run directory, keyed by its name relative to the directory."""
     return sha256_of_files(directory, _listed(directory))
 
 
 def _listed(directory: Path) -> list[str]:
-    """Return the names of the files that a manifest lists. The file INCOMPLETE, the guest's working files, and
-    incomplete files are left out.
-    """
+    """Return the names of the files that a manifest lists: not INCOMPLETE, the guest's working files and incomplete
+    files."""
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]
 
 
-def _states(directory: Path) -> dict[str, tuple[int, int, int]]:
-    """Return the inode, size and modification time of each file. They show whether the file has changed."""
-    stats = {name: (directory / name).stat() for name in _listed(directory)}
-    return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
+def _states(directory: Path) -> dict[str, plainfiles.State]:
+    """Return the state of each listed file, which shows whether the file has changed."""
+    return {name: plainfiles.state(directory / name) for name in _listed(directory)}
 
 
 def library_versions() -> dict[str, str]:
@@ -222,7 +223,6 @@ class Stopwatch:
 
 
 def _own_cpu_s() -> float:
-    """Return the CPU seconds of this process so far, in user mode and in the kernel."""
     # RUSAGE_CHILDREN is not used: the guest measures its own processes, and the time of a compiler is not a cost of the
     # run.
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -230,7 +230,6 @@ def _own_cpu_s() -> float:
 
 
 def _first_value(path: str, key: str) -> str | None:
-    """In a file of /proc, find the first line `key : value` with this key, and return its value."""
     try:
         with open(path) as stream:
             for line in stream:
@@ -246,3 +245,28 @@ def _first_value(path: str, key: str) -> str | None:
 def _number(text: str | None) -> int | None:
     """Return the number at the beginning of a text, for example of "16374876 kB"."""
     return None if text is None else int(text.split()[0])
+
+
+def program_logs(directory: Path) -> dict[str, list[str]]:
+    """Find the TLS key logs and the qlogs that the user's own programs wrote in a run directory.
+
+    The first line identifies a TLS key log, whatever the name of the file. The suffix of the name identifies a qlog.
+
+    Returns: A dict with the keys `tls_keys` and `qlog`. The values are sorted lists of file names relative to the
+        directory.
+    """
+    files = sorted(path for path in (directory / PROGRAMS).rglob("*") if path.is_file() and not path.is_symlink())
+    kinds = {
+        "tls_keys": [path for path in files if _holds_keys(path)],
+        "qlog": [path for path in files if path.suffix in _QLOG],
+    }
+    return {kind: [path.relative_to(directory).as_posix() for path in paths] for kind, paths in kinds.items()}
+
+
+def _holds_keys(path: Path) -> bool:
+    with path.open("rb") as stream:
+        lines = stream.read(_LOOKED_AT_BYTES).split(b"\n")
+    # The last item of `lines` is left out, because it is not a complete line: either it has no line end, or it is
+    # empty.
+    first = next((line for line in lines[:-1] if line.strip() and not line.startswith(b"#")), b"")
+    return _KEY.fullmatch(first) is not None

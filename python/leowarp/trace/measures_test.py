@@ -7,8 +7,9 @@ import json
 import pytest
 
 from leowarp.base.errors import TraceError
-from leowarp.trace import RECORDED, convert, read
+from leowarp.trace import convert, read
 from leowarp.trace.measures import read_measures
+from leowarp.trace.schema import RECORDED
 from support.encode import encode_records
 
 START_NS = 946_684_810_000_000_000

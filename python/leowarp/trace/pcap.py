@@ -79,11 +79,10 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the frames of a pcap file. The file has a header of 24 bytes. Each record has a header of 16 bytes and the
-    captured bytes.
+    """Yield the frames of a pcap file: after a header of 24 bytes, records with a header of 16 bytes.
 
-    `order` is the byte order as a character of the module `struct`. `unit_ns` is the unit of the fraction of a second
-    in ns.
+    order: The byte order as a character of the module `struct`.
+    unit_ns: The unit of the fraction of a second in the records.
     """
     # The upper 16 bits of the field also contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
@@ -195,7 +194,6 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
 
 
 def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
-    """Return the IP packet in a frame, or None."""
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:

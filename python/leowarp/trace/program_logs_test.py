@@ -3,8 +3,7 @@ import json
 
 import pytest
 
-from leowarp.trace.manifest import Stopwatch, write_manifest
-from leowarp.trace.program_logs import program_logs
+from leowarp.trace.manifest import Stopwatch, program_logs, write_manifest
 
 KEY = b"CLIENT_TRAFFIC_SECRET_0 " + 32 * b"0a" + b" " + 48 * b"f1" + b"\n"
 

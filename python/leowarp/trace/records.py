@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import TraceError
 from leowarp.trace.schema import RECORDED
 from leowarp.trace.schema.columns import Column, Kind, TableSchema
@@ -52,14 +53,12 @@ class RecordFile:
         return self.table.columns + self.unknown
 
 
-def open_records(path: Path | str) -> RecordFile:
+def open_records(path: Path) -> RecordFile:
     """Read the header of a `.rec` file.
 
-    Raises TraceError if the file is not a record file, is cut off, or contradicts the schema. The message names
-        the file.
-    Returns: The header. No record is read yet.
+    Raises TraceError if the file is not a record file, is cut off, or contradicts the schema. The message names the
+    file.
     """
-    path = Path(path)
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
@@ -101,11 +100,9 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
     becomes null.
 
     Raises TraceError if the file became shorter, or if a value is wrong: it is missing although it is required, is no
-    boolean, or does
-        not fit.
+    boolean, or does not fit.
     rows: The maximum length of a batch. The default, 2^18, is the size of a row group in the written file.
-    Yields: The batches, with the columns in the order of the schema. Columns that the schema does not contain come
-        last.
+    Yields: The batches. Columns that the schema does not contain come last.
     """
     schema = _arrow_schema(records, None)
     names = records.extra.get("names")
@@ -129,38 +126,31 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
         raise TraceError(f"cannot read {records.path}: {error.strerror or error}") from error
 
 
-def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | None = None) -> pa.Table:
+def read_records(records: RecordFile, metadata: dict[str, object] | None = None) -> pa.Table:
     """Read a whole record file as an Arrow table.
 
-    Raises TraceError: The errors of `open_records` and `batches`.
+    Raises TraceError: The errors of `batches`.
     metadata: The entries of the table's metadata, in addition to its name, version and description. Values are written
         as JSON.
     """
-    records = source if isinstance(source, RecordFile) else open_records(source)
     # The batches have no metadata, so that their schemas are equal and they can be joined. The metadata of the run are
     # added to the whole table.
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
 
 
-def write_parquet(
-    source: Path | str | RecordFile, target: Path | str, metadata: dict[str, object] | None = None
-) -> int:
+def write_parquet(records: RecordFile, target: Path, metadata: dict[str, object] | None = None) -> int:
     """Write a record file as Parquet, and return the number of rows.
 
     If the records and metadata are equal, the files are identical, because the writer's options are fixed and no time
     is written. Only one row group is in memory at a time.
 
-    target: The file to write. The file is written atomically. First, a file with the suffix `.partial` is written in
-        the same directory. At the end, this file is renamed.
+    target: The file, which is written atomically.
     metadata: As in `read_records`.
-    Raises TraceError: The errors of `open_records` and `batches`.
+    Raises TraceError: The errors of `batches`.
     """
-    records = source if isinstance(source, RecordFile) else open_records(source)
-    target = Path(target)
     schema = _arrow_schema(records, metadata)
-    # Another program that opens `target` finds either the complete table or no file.
-    partial = target.with_name(target.name + ".partial")
+    partial = target.with_name(target.name + plainfiles.PARTIAL)
     with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
             writer.write_batch(batch.replace_schema_metadata(schema.metadata), row_group_size=ROW_GROUP_ROWS)
@@ -224,8 +214,7 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
     """Return a column of a chunk of records as an Arrow array with the schema's type. `first_row` is the number of the
     chunk's first record, for messages.
 
-    Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond
-        `names`.
+    Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond `names`.
     """
     # In packed records, the values of a column are not contiguous, and may be unaligned. Arrow accepts only contiguous
     # and aligned values, so the values are copied.
@@ -266,7 +255,6 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
 
 
 def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa.Schema:
-    """Return the schema of the table, with the columns that only this file has."""
     known = records.table.arrow(metadata)
     return pa.schema([*known, *(column.field() for column in records.unknown)], metadata=known.metadata)
 
@@ -283,15 +271,12 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
         "data_page_version": "1.0",
         # Times and byte positions differ in nearly every row. A dictionary of such values would take time, and would
         # not make the file smaller.
-        "use_dictionary": [column.name for column in columns if not _is_position(column)],
+        "use_dictionary": [
+            column.name for column in columns if column.unit not in ("ns", "bytes") or column.type != pa.int64()
+        ],
         "write_statistics": True,
         "store_schema": True,
     }
-
-
-def _is_position(column: Column) -> bool:
-    """Return whether a column contains instants or byte positions. Their values rarely repeat."""
-    return column.unit in ("ns", "bytes") and column.type == pa.int64()
 
 
 def missing_value(dtype: np.dtype) -> float | int:

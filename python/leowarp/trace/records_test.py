@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.base.errors import TraceError
-from leowarp.trace import RECORDED, TABLES, open_records, read_records, write_parquet
+from leowarp.trace.records import open_records, read_records, write_parquet
+from leowarp.trace.schema import RECORDED, TABLES
 from support.encode import encode_records, frame
 
 # Values that both a record and the Parquet column can contain. The value that means "missing" is excluded.
@@ -56,12 +57,12 @@ def test_what_was_written_is_read_and_missing_stays_missing(tmp_path_factory, ta
     directory = tmp_path_factory.mktemp("rec")
     path = directory / f"{name}.rec"
     path.write_bytes(encode_records(name, columns, names=NAMES))
-    write_parquet(path, directory / "t.parquet")
+    write_parquet(open_records(path), directory / "t.parquet")
     expected = {
         c: [None if v is None else NAMES[v] if c == "counter" else v for v in values] for c, values in columns.items()
     }
     assert pq.read_table(directory / "t.parquet").to_pydict() == expected
-    assert read_records(path).to_pydict() == expected
+    assert read_records(open_records(path)).to_pydict() == expected
 
 
 def test_same_records_give_the_same_bytes_under_another_name_and_at_another_time(tmp_path):
@@ -70,7 +71,9 @@ def test_same_records_give_the_same_bytes_under_another_name_and_at_another_time
     for name in ("a", "another-name"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "links.rec").write_bytes(content)
-        write_parquet(tmp_path / name / "links.rec", tmp_path / name / "links.parquet", {"hosts": ["host:A"]})
+        write_parquet(
+            open_records(tmp_path / name / "links.rec"), tmp_path / name / "links.parquet", {"hosts": ["host:A"]}
+        )
         digests.append((tmp_path / name / "links.parquet").read_bytes())
     assert digests[0] == digests[1]
 
@@ -86,7 +89,7 @@ def test_a_field_without_a_name_or_with_a_type_that_is_no_word_is_refused(tmp_pa
 def test_units_and_meaning_are_in_the_field_metadata(tmp_path):
     path = tmp_path / "sockets.rec"
     path.write_bytes(encode_records("sockets", {"t_ns": [0], "flow": [0]}))
-    write_parquet(path, tmp_path / "sockets.parquet", {"hosts": ["host:A"]})
+    write_parquet(open_records(path), tmp_path / "sockets.parquet", {"hosts": ["host:A"]})
     schema = pq.read_schema(tmp_path / "sockets.parquet")
     for column in RECORDED["sockets"].columns:
         assert schema.field(column.name).metadata[b"unit"].decode() == column.unit
@@ -112,7 +115,7 @@ def test_a_file_that_was_cut_short_is_refused_by_name(tmp_path, cut):
     path = tmp_path / "echoes.rec"
     path.write_bytes(whole[:cut])
     with pytest.raises(TraceError, match=r"echoes\.rec"):
-        read_records(path)
+        read_records(open_records(path))
 
 
 def test_a_unit_that_the_schema_does_not_have_is_refused(tmp_path):
@@ -122,21 +125,21 @@ def test_a_unit_that_the_schema_does_not_have_is_refused(tmp_path):
         content.replace(b'"srtt_us", "type": "u32", "unit": "us"', b'"srtt_us", "type": "u32", "unit": "ns"')
     )
     with pytest.raises(TraceError, match=r"srtt_us has the unit 'ns'.*'us'"):
-        read_records(path)
+        read_records(open_records(path))
 
 
 def test_a_key_column_without_value_is_refused_with_its_record(tmp_path):
     path = tmp_path / "links.rec"
     path.write_bytes(encode_records("links", {"t_ns": [1, None], "direction": [0, 0]}))
     with pytest.raises(TraceError, match=r"t_ns misses its value in record 1"):
-        read_records(path)
+        read_records(open_records(path))
 
 
 def test_a_truth_value_that_is_neither_is_refused(tmp_path):
     path = tmp_path / "packets.rec"
     path.write_bytes(encode_records("packets", {"flow": [0], "direction": [0], "sent_ns": [1], "is_late": [7]}))
     with pytest.raises(TraceError, match=r"is_late is 7 in record 0"):
-        read_records(path)
+        read_records(open_records(path))
 
 
 def test_a_wider_integer_that_does_not_fit_is_refused(tmp_path):
@@ -147,7 +150,7 @@ def test_a_wider_integer_that_does_not_fit_is_refused(tmp_path):
     path = tmp_path / "links.rec"
     path.write_bytes(frame(header, b"".join(value.to_bytes(8, "little") for value in values)))
     with pytest.raises(TraceError, match=rf"{column.name} goes up to {2**31}, which does not fit int32"):
-        read_records(path)
+        read_records(open_records(path))
 
 
 def test_a_column_that_the_schema_does_not_know_is_kept(tmp_path):
@@ -157,7 +160,7 @@ def test_a_column_that_the_schema_does_not_know_is_kept(tmp_path):
     record = b"".join(value.to_bytes(8, "little") for value in [1, 2, 3, 4, 5]) + (0xFFFFFFFF).to_bytes(4, "little")
     path = tmp_path / "links.rec"
     path.write_bytes(frame(header, record))
-    table = read_records(path)
+    table = read_records(open_records(path))
     assert table.to_pylist() == [
         {"t_ns": 1, "direction": 2, "queue_pkts": 3, "queue_bytes": 4, "queue_max_pkts": 5, "sojourn_ns": None}
     ]
@@ -178,12 +181,12 @@ def test_any_damage_is_read_or_refused_and_never_anything_else(tmp_path_factory,
         rows = open_records(path).rows
     except TraceError:
         with refused:
-            read_records(path)
+            read_records(open_records(path))
     else:
         # If `open_records` accepts the damaged file, `read_records` either rejects the file, or returns as many rows as
         # the file has records.
         with contextlib.suppress(TraceError):
-            assert read_records(path).num_rows == rows
+            assert read_records(open_records(path)).num_rows == rows
 
 
 @pytest.mark.slow
@@ -198,10 +201,10 @@ def test_any_json_as_header_is_refused(tmp_path_factory, header):
     path = tmp_path_factory.mktemp("fuzz") / "x.rec"
     path.write_bytes(frame(json.dumps(header).encode(), b""))
     with pytest.raises(TraceError, match=r"x\.rec"):
-        read_records(path)
+        read_records(open_records(path))
 
 
 def test_infinities_are_values_and_not_missing(tmp_path):
     path = tmp_path / "sockets.rec"
     path.write_bytes(encode_records("sockets", {"t_ns": [0], "flow": [0], "bbr_cwnd_gain": [math.inf]}))
-    assert read_records(path).column("bbr_cwnd_gain").to_pylist() == [math.inf]
+    assert read_records(open_records(path)).column("bbr_cwnd_gain").to_pylist() == [math.inf]

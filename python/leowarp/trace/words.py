@@ -7,7 +7,7 @@ as Arrow, data frame or CSV.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.base.tables.metadata import decode_metadata
+from leowarp.base.tables.parquetfiles import conditions
 from leowarp.trace.bbr import BBR_GAINS, with_bbr_mode
 from leowarp.trace.convert import read
 from leowarp.trace.schema import COMPUTED, TABLES
@@ -39,14 +40,14 @@ def read_in_words(
     Raises ScenarioError if a filter does not fit the table. Also raised if the filter's value is not a word of its
     column.
     """
-    conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
+    asked = [] if isinstance(filters, pc.Expression) else conditions(filters or ())
     coded = {column.name for column in _columns(table) if column.words or column.names}
-    if not isinstance(filters, pc.Expression) and coded.isdisjoint(name for name, _, _ in conditions):
+    if not isinstance(filters, pc.Expression) and coded.isdisjoint(name for name, _, _ in asked):
         # The filter uses no column with words, so it is applied while the file is read.
         return in_words(_read(trace, table, columns, filters), table, categories=categories)
     whole = _read(trace, table)
     known = _words(whole.schema, table)
-    for name, _, value in conditions:
+    for name, _, value in asked:
         for each in value if isinstance(value, (list, tuple, set)) else [value]:
             if name in known and each not in known[name].values():
                 message = f"filtering the table {table}: {name} is never {each!r:.60}"
@@ -111,13 +112,3 @@ def _worded(numbers: pa.ChunkedArray, words: Mapping[int, str]) -> pa.Dictionary
     # The column is combined into one chunk, because several chunks could have different dictionaries.
     places = pc.index_in(numbers.combine_chunks(), value_set=codes)
     return pa.DictionaryArray.from_arrays(places, pa.array([*words.values(), *map(str, others)], type=pa.string()))
-
-
-def _conditions(filters: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield the column, operator and value of each condition. The argument is a list of conditions, or a list of such
-    lists."""
-    for each in filters or ():
-        if isinstance(each, list):
-            yield from each
-        else:
-            yield each

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from leowarp.ephemeris import EcefMetres, Ephemeris, ephemeris_of
-from leowarp.routes.acquisition import AcquisitionTimes
+from leowarp.routes.acquisition import Acquired
 from leowarp.routes.links import isl_rule
 from leowarp.scenario.schema import Access, Plan
 from leowarp.view.container import Arrays
@@ -112,6 +112,6 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
     }
     if plan.isl.longest_acquisition_ns:
         # Links that exist at the first update count as already acquired.
-        takes_ns = np.where(table[:, 1] > 0, AcquisitionTimes.of(plan, orbits).of_links_ns(ends), 0)
+        takes_ns = np.where(table[:, 1] > 0, Acquired(plan, orbits).times_ns(ends), 0)
         found["acquired_ms"] = arrays.integers(takes_ns / 1e6)
     return found

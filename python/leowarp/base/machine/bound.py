@@ -64,8 +64,7 @@ def lift() -> None:
 
 
 def _own_bytes() -> tuple[int, int]:
-    """Return the size in bytes of this process's address space for data. Also return how many bytes of it are in
-    memory."""
+    """Return the bytes of this process's address space for data, and how many of them are in memory."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     values = dict(line.split(":", 1) for line in lines)
     data_kib, resident_kib = (int(values[name].split()[0]) for name in ("VmData", "RssAnon"))

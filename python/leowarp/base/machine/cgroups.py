@@ -49,8 +49,7 @@ def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
 
 
 def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
-    """Yield the directories of the process's cgroup and of its parent cgroups. Directories that do not exist here are
-    left out."""
+    """Yield the directories of the process's cgroup and of its parents. Some of them may not exist here."""
     for line in _text(proc).splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":
@@ -68,7 +67,6 @@ def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
 
 
 def _text(file: Path) -> str:
-    """Return the content of a file, or "" if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError:

@@ -59,8 +59,7 @@ class Chunk:
     """The values of a column in one row group, as the footer describes them.
 
     path: The names of the column and of the structures around it.
-    physical_type: {"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
-    rows: The number of rows of the row group.
+    physical_type: One of `_PHYSICAL_TYPES`.
     values: The number of values. It differs from `rows` in a column of lists.
     size_bytes: The size without compression.
     has_dictionary: Whether values may be stored as numbers of entries of a dictionary.
@@ -129,7 +128,6 @@ class _Reader:
         self._count = 0
 
     def structure(self, place: tuple[int, ...] = ()) -> dict[int, Any]:
-        """Read a structure up to its end."""
         fields: dict[int, Any] = {}
         number = 0
         while (head := self._byte()) != _STOP:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metadata of Arrow tables. Only this module encodes the values as JSON and decodes them."""
+"""The schemas of Arrow tables, and their metadata. Only this module encodes the values as JSON and decodes them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,9 @@ from leowarp.base.errors import TraceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+SCHEMA_VERSION = 1
+"""The version in the metadata of each table of a run. All tables have the same version."""
 
 DAMAGED = "the file is damaged, or no leowarp wrote it; make the run again"
 
@@ -27,6 +30,30 @@ def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
     {'hosts': '["A"]', 'warnings': '[]'}
     """
     return {key: json.dumps(values[key], sort_keys=True, ensure_ascii=False) for key in sorted(values)}
+
+
+def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool = True) -> pa.Field:
+    """Return an Arrow field with the unit and meaning of its column.
+
+    name: The name of the column, which ends in the unit.
+    doc: The meaning of the column. docs/reference/tables.md is made from these texts.
+    """
+    import pyarrow as pa
+
+    return pa.field(name, type_, nullable, metadata={"unit": unit, "doc": doc})
+
+
+def table_schema(
+    name: str, doc: str, columns: Iterable[pa.Field], metadata: Mapping[str, object] | None = None
+) -> pa.Schema:
+    """Return the Arrow schema of a table.
+
+    metadata: The further entries, such as `directions`, `hosts` and `flows` (see `encode_metadata`).
+    """
+    import pyarrow as pa
+
+    entries: dict[str, str] = {"leowarp.table": name, "leowarp.schema": str(SCHEMA_VERSION), "doc": doc}
+    return pa.schema(columns, metadata=entries | encode_metadata(metadata or {}))
 
 
 def decode_metadata(schema: pa.Schema, key: str) -> Any:
@@ -51,7 +78,6 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
 
 
 def _is_list_of(value: Any, kind: type | UnionType, length: int | None = None) -> bool:
-    """Return whether a value is a list of items of type `kind`, with `length` items if `length` is not None."""
     return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, kind) for one in value)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -67,14 +68,12 @@ def read_table(
 
     if not is_bounded:
         refuse_large([path], columns=columns if filters is None else None, hint=hint)
-    try:
+    with _damage_refused(path, hint):
         refuse_strange(path, hint=hint)
         table = _selected(pq.ParquetFile(path, metadata=_footer(path).metadata), columns, filters)
         # Arrow checks the values only on request. Without this check, damage would be noticed only when a value is
         # used.
         table.validate(full=True)
-    except _damages() as error:
-        raise _unreadable(path, error, hint) from error
     return table
 
 
@@ -94,7 +93,9 @@ def _selected(file: pq.ParquetFile, columns: list[str] | None, filters: Any) -> 
 
     condition = acero.FilterNodeOptions(pq.filters_to_expression(filters))
     # The columns of an expression are unknown, so all columns are then read.
-    needed = [*columns, *_columns_of(filters)] if columns is not None and isinstance(filters, list) else None
+    needed = None
+    if columns is not None and isinstance(filters, list):
+        needed = [*columns, *{column for column, *_ in conditions(filters)}]
     parts = []
     for place in range(file.num_row_groups):
         source = acero.TableSourceNodeOptions(file.read_row_group(place, needed, use_threads=False))
@@ -105,10 +106,9 @@ def _selected(file: pq.ParquetFile, columns: list[str] | None, filters: Any) -> 
     return table if columns is None else table.select(columns)
 
 
-def _columns_of(filters: list[Any]) -> set[str]:
-    """Return the names of the columns in a list of conditions, or in a list of such lists."""
-    conditions = [one for each in filters for one in (each if isinstance(each, list) else [each])]
-    return {condition[0] for condition in conditions}
+def conditions(filters: Sequence[Any]) -> list[tuple[str, str, Any]]:
+    """Return the column, operator and value of each condition in a list of conditions, or in a list of such lists."""
+    return [one for each in filters for one in (each if isinstance(each, list) else [each])]
 
 
 def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
@@ -116,10 +116,8 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
 
     Raises TraceError for the same reasons as `read_table`.
     """
-    try:
+    with _damage_refused(path, hint):
         return _footer(path).metadata.schema.to_arrow_schema()
-    except _damages() as error:
-        raise _unreadable(path, error, hint) from error
 
 
 def rows(path: Path) -> int:
@@ -127,10 +125,8 @@ def rows(path: Path) -> int:
 
     Raises TraceError for the same reasons as `read_table`.
     """
-    try:
+    with _damage_refused(path, "make the run again"):
         return int(_footer(path).metadata.num_rows)
-    except _damages() as error:
-        raise _unreadable(path, error, "make the run again") from error
 
 
 def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
@@ -147,10 +143,8 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
     """
     sizes = []
     for path in paths:
-        try:
+        with _damage_refused(path, hint):
             sizes.append(_Size.of(path, _footer(path), columns))
-        except _damages() as error:
-            raise _unreadable(path, error, hint) from error
     disk_bytes = sum(size.disk_bytes for size in sizes)
     limit = memory_limit_bytes(disk_bytes)
     fixed_bytes = sum(size.fixed_bytes for size in sizes)
@@ -160,10 +154,8 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
     needed_bytes = fixed_bytes
     for size in sizes:
         if needed_bytes <= limit and size.texts:
-            try:
+            with _damage_refused(size.path, hint):
                 needed_bytes += _text_bytes(size.path, size.texts, limit - needed_bytes)
-            except _damages() as error:
-                raise _unreadable(size.path, error, hint) from error
     if needed_bytes <= limit:
         return
     together = "" if len(sizes) == 1 else f" with the other tables of {largest.path.parent.name}"
@@ -251,8 +243,7 @@ class _Footer:
 
 
 def _footer(path: Path) -> _Footer:
-    """Return a file's footer, if its size is within the limit. The footer is decoded again only if the file has
-    changed."""
+    """Return a file's footer, if its size is within the limit. It is decoded again only if the file has changed."""
     refuse_strange(path)
     return _footer_of(path, plainfiles.state(path))
 
@@ -283,8 +274,8 @@ def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
 
 
 def _repeated_bytes(array: pa.Array) -> int:
-    """Return the total number of bytes of the texts in an array of dictionaries, or of lists of dictionaries. If a text
-    is repeated, each repetition is counted."""
+    """Return the bytes of the texts in an array of dictionaries, or of lists of them. Each repetition of a text
+    counts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -298,30 +289,24 @@ def _repeated_bytes(array: pa.Array) -> int:
     return int(array.nbytes)
 
 
-def _damages() -> tuple[type[Exception], ...]:
-    """Return the exceptions that Arrow raises for damaged files. For example, Arrow raises KeyError for an unknown
-    encoding, and UnicodeDecodeError for a damaged text."""
-    import pyarrow as pa
-
-    return OSError, pa.ArrowException, ValueError, LookupError
-
-
 def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
-    """Raise TraceError if a table is missing or not a regular file. For example, a program that opens a pipe waits for
-    a writer."""
-    try:
+    """Raise TraceError if a table is missing or not a regular file. Opening a pipe would wait for a writer."""
+    with _damage_refused(path, hint):
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):
             raise OSError(0, f"it is {kind_of(mode)}", str(path))
-    except OSError as error:
-        raise _unreadable(path, error, hint) from error
 
 
-def _unreadable(path: Path, error: Exception, hint: str) -> Exception:
-    """Return the error to raise if a file cannot be read. It is a TraceError with Arrow's message, or `error` itself if
-    there is not enough memory."""
-    if isinstance(error, MemoryError):
-        return error
-    if isinstance(error, FileNotFoundError):
-        return TraceError(f"cannot read {path}: there is no such file", hint=hint)
-    return TraceError(f"cannot read {path}: {error} (is it damaged?)", hint=hint)
+@contextmanager
+def _damage_refused(path: Path, hint: str) -> Iterator[None]:
+    """Raise TraceError instead of the exceptions that Arrow raises for damaged files. For example, Arrow raises
+    KeyError for an unknown encoding, and UnicodeDecodeError for a damaged text."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (OSError, pa.ArrowException, ValueError, LookupError) as error:
+        what = "there is no such file" if isinstance(error, FileNotFoundError) else f"{error} (is it damaged?)"
+        raise TraceError(f"cannot read {path}: {what}", hint=hint) from error

@@ -77,12 +77,6 @@ def read_schema(run: Path, name: str) -> pa.Schema:
     return schema
 
 
-def rows(run: Path, name: str) -> int:
-    """Read the number of rows of a table of a run directory from its footer. The caller must call `read_schema` first,
-    because `read_schema` checks the file."""
-    return parquetfiles.rows(run / name)
-
-
 def _refuse_changed(run: Path, name: str) -> None:
     # A decoded table takes at least as many bytes in memory as its file takes on disk.
     disk_bytes = plainfiles.state(run / name).size_bytes
@@ -91,8 +85,7 @@ def _refuse_changed(run: Path, name: str) -> None:
 
 
 def _tables_beside(run: Path, name: str) -> list[Path]:
-    """A command that reads the table `name` may read more tables of the run directory. Return the paths of all these
-    tables. The result contains `name` and all tables of the run except the table of metrics."""
+    """Return the tables that a command which reads `name` may read: `name`, and all of the run except the metrics."""
     own = (run / layout.ROUTES, run / layout.TIMELINE)
     there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
     return sorted(there)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import guess
 from leowarp.guest.machine.elf import Elf
 from leowarp.scenario import Plan
-from leowarp.scenario.text.problems import nearest
 
 # Fields of struct kernel_param: name, module, operations; permissions, level, flags; argument.
 _PARAM_BYTES, _OPERATIONS_AT, _PERMISSIONS_AT, _ARGUMENT_AT = 40, 16, 24, 32
@@ -193,7 +193,7 @@ def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> li
             if _BUILT_IN & declared.keys():
                 has = ", ".join(sorted(name for name, own in declared.items() if own))
                 found.append((f"modules.{module}: this guest kernel has no module of this name with parameters",
-                              f"{_guess(module, declared)}it has: {has}"))  # fmt: skip
+                              f"{guess(module, declared)}it has: {has}"))  # fmt: skip
             continue
         found += [told for name, value in values.items() if (told := _mistake(module, name, value, known))]
     return found
@@ -203,18 +203,12 @@ def _mistake(module: str, name: str, value: str, known: Mapping[str, Parameter])
     key = f"modules.{module}.{name}"
     parameter = known.get(name)
     if parameter is None:
-        near = _guess(name, known)
         listed = ", ".join(f"{each} ({own})" for each, own in sorted(known.items()))
         has = f"it has: {listed}" if known else "it has none: declare one with module_param(NAME, TYPE, 0644)"
-        return f"{key}: the module {module} has no parameter {name}", near + has
+        return f"{key}: the module {module} has no parameter {name}", guess(name, known) + has
     if not parameter.permissions & _WRITABLE:
         cure = f"take it out, or declare it with module_param({name}, {parameter.type or 'TYPE'}, 0644)"
         return f"{key}: the module {module} does not let {name} be written", cure
     if (takes := parameter.refuses(value)) is not None:
         return f'{key} = "{value}": the module {module} takes no such value for {name} ({parameter})', f"write {takes}"
     return None
-
-
-def _guess(name: str, known: Mapping[str, object]) -> str:
-    near = nearest(name, list(known))
-    return f'did you mean "{near}"? ' if near else ""

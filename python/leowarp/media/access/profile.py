@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.base.tables.metadata import column, table_schema
 from leowarp.media.access.slots import Slots
-from leowarp.routes.schema import column, table_schema
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from leowarp.ephemeris import Ephemeris
 from leowarp.media.access.slots import Slots, slots_of
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
-from leowarp.routes.table import PathValues, Routes, routes_table
+from leowarp.routes.table import PathValues, Routes
 from leowarp.scenario.schema import Access, Plan
 
 
@@ -63,25 +63,17 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     numbers = PathNumbers.of_path_ids([[slot, slot] for slot in range(len(paths))])
     summary = _summary(slots, plan.run.duration_ns)
     warnings = [] if ephemeris is None else [*ephemeris.warnings, *_clocks(plan, access)]
-    return AccessRoutes(
-        table=routes_table(
-            nodes=nodes,
-            ends=(stations, stations[::-1]),
-            t_ns=t_ns,
-            paths=paths,
-            numbers=numbers,
-            # Both directions of a path have the same values.
-            values=[[value, value] for value in values],
-            summary=summary,
-            warnings=warnings,
-        ),
+    return AccessRoutes.of(
+        ends=(stations, stations[::-1]),
+        # Both directions of a path have the same values.
+        values=[[value, value] for value in values],
         nodes=nodes,
         t_ns=t_ns,
         pairs=[(0, 1), (1, 0)],
         paths=paths,
         numbers=numbers,
         summary=summary,
-        warnings=tuple(warnings),
+        warnings=warnings,
         slots=slots,
     )
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from leowarp.base import layout, recorded
 from leowarp.base.errors import TraceError
-from leowarp.base.tables import runtables
+from leowarp.base.tables import parquetfiles, runtables
 from leowarp.base.tables.metadata import decode_metadata
 from leowarp.metrics.inputs.channels import Channels, split_timeline
 from leowarp.metrics.inputs.held import make_room
@@ -57,7 +57,8 @@ def read_tables(run_dir: str | Path) -> Tables:
     def read(name: str, columns: list[str] | None = None) -> pa.Table:
         return runtables.read(run_dir, there[name], columns=columns)
 
-    return _Stored.of(schemas, read, run_dir, {name: runtables.rows(run_dir, path) for name, path in there.items()})
+    # `read_schema` has checked each file, so its footer can be trusted.
+    return _Stored.of(schemas, read, run_dir, {name: parquetfiles.rows(run_dir / path) for name, path in there.items()})
 
 
 def tables_of(
@@ -162,7 +163,7 @@ class _Stored(Tables):
             return cast(pd.DataFrame, self._large(name, rows))
         table = self._read(name)
         _check_columns(table, NEEDED[name], f"{self._where}, table {name}", TABLES[name].arrow())
-        return data_frame(table, units=False)
+        return data_frame(table)
 
     def _large(self, name: str, rows: int) -> LargeTable:
         def read(column: str) -> pa.Table:
@@ -201,7 +202,7 @@ class _Stored(Tables):
         _check_columns(table, columns, f"{self._where}, table {name}", PLANNED[name])
         if name == "timeline":
             table, channels = split_timeline(table)
-        frame = data_frame(table, units=False)
+        frame = data_frame(table)
         # Events that were planned for a time after the run's end did not happen. A run that ends with its flows ends
         # early, but its timeline covers the whole planned duration.
         happened = np.full(len(frame), True) if self.virtual_ns is None else frame["t_ns"].to_numpy() < self.virtual_ns
@@ -219,7 +220,7 @@ def _names_in(schema: pa.Schema) -> dict[str, bytes]:
 @functools.cache
 def _empty(name: str) -> pd.DataFrame:
     """Return a table without rows. All callers share the frame and must not modify it."""
-    return data_frame(TABLES[name].arrow().empty_table(), units=False)
+    return data_frame(TABLES[name].arrow().empty_table())
 
 
 def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:

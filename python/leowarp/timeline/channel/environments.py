@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from leowarp.base import plainfiles, tomltext
 from leowarp.base.errors import ScenarioError
-from leowarp.base.spelling import nearest, one_of
+from leowarp.base.spelling import guess, one_of
 from leowarp.timeline.channel.loo import Loo
 
 OURS = Path(__file__).with_name("environments.toml")
@@ -91,10 +91,9 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
     where = "the tables" if path is None else str(path)
     named = [entry for entry in known if entry.name == name]
     if not named:
-        near = nearest(name, [entry.name for entry in known])
         raise ScenarioError(
             f"environment {name!r} is not in {where}",
-            (f'did you mean "{near}"? ' if near else "") + f"there is: {_listed(known)}",
+            f"{guess(name, [entry.name for entry in known])}there is: {_listed(known)}",
         )
     # Elevations are compared for exact equality: the published angles are whole degrees, and no measurement exists for
     # an angle between two of them.

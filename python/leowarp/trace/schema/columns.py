@@ -9,10 +9,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from leowarp.base.tables.metadata import encode_metadata
-
-SCHEMA_VERSION = 1
-"""The version in the metadata of each file. All tables of the trace have the same version."""
+from leowarp.base.tables.metadata import column, table_schema
 
 
 @dataclass(frozen=True)
@@ -52,12 +49,11 @@ class Column:
 
     @property
     def type(self) -> pa.DataType:
-        """Return the Arrow type in Parquet."""
         return self.kind.type
 
     def field(self) -> pa.Field:
         """Return the Arrow field with `unit` and `doc` as its metadata."""
-        return pa.field(self.name, self.type, self.nullable, metadata={"unit": self.unit, "doc": self.doc})
+        return column(self.name, self.type, self.unit, self.doc, nullable=self.nullable)
 
 
 @dataclass(frozen=True)
@@ -82,24 +78,11 @@ class TableSchema:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the columns in their order."""
         return [column.name for column in self.columns]
 
     def arrow(self, metadata: dict[str, object] | None = None) -> pa.Schema:
-        """Return the Arrow schema of the table. Values of `metadata` are written as JSON with sorted keys, so equal
-        input gives identical files.
-
-        metadata: The additional entries, such as `directions`, `hosts` and `flows`.
-        Returns: The schema. Its metadata are `leowarp.table`, `leowarp.schema`, `doc` and the additional entries. Each
-            field has `unit` and `doc`.
-        """
-        entries: dict[bytes | str, bytes | str] = {
-            "leowarp.table": self.name,
-            "leowarp.schema": str(SCHEMA_VERSION),
-            "doc": self.doc,
-        }
-        entries.update(encode_metadata(metadata or {}))
-        return pa.schema(self._fields, metadata=entries)
+        """Return the Arrow schema of the table, with further entries for its metadata (`table_schema`)."""
+        return table_schema(self.name, self.doc, self._fields, metadata)
 
     @cached_property
     def _fields(self) -> list[pa.Field]:
@@ -126,9 +109,7 @@ U31 = Kind(pa.int32(), "u32")
 U8, BOOL, F64 = Kind(pa.uint8(), "u8"), Kind(pa.bool_(), "u8"), Kind(pa.float64(), "f64")
 # A record contains an index into `names`, a list in the file's header.
 NAME = Kind(pa.dictionary(pa.int32(), pa.string()), "u32")
-# Units.
 NS, BYTES, PKTS = "ns", "bytes", "pkts"
-# Columns that several tables have.
 T_NS = key("t_ns", I64, NS, "time since the run's start")
 FLOW = key("flow", U31, "", "number of the flow, as in the plan, from 0")
 LINK_DIRECTION = key(

@@ -20,7 +20,6 @@ LINKS = TableSchema(
 
 
 def _counted(stem: str, what: str) -> tuple[Column, Column]:
-    """Return the two columns of one counter: its packets and its bytes."""
     return (
         Column(f"{stem}_pkts", U64, PKTS, f"packets {what}"),
         Column(f"{stem}_bytes", U64, BYTES, f"bytes {what}, as the kernel counts them"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.trace import RECORDED
+from leowarp.trace.schema import RECORDED
 
 ROOT = Path(__file__).parents[4]
 
