@@ -222,7 +222,7 @@ def _check_names(
         for one in named if isinstance(named, tuple) else (named,):
             if copies.setdefault(one.name, one.sha256) != one.sha256:
                 rule = f'another file of the scenario is called "{one.name}" too, and a run keeps copies of both'
-                problems.add(section.where(attribute), f"{section.name}.{attribute}", rule, "rename one of them")
+                section.refuse(problems, attribute, rule, "rename one of them")
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:

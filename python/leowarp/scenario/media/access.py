@@ -24,7 +24,7 @@ from leowarp.scenario.media.medium_section import Idle
 from leowarp.scenario.names.presets import Preset
 from leowarp.scenario.network.links import Station
 from leowarp.scenario.network.queues import QueueKeys
-from leowarp.scenario.text.decoding import Section, decode, value_of
+from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.key import count, instant, keys, names, quantity, queue, text, word
 from leowarp.scenario.text.problems import Problems
 
@@ -401,33 +401,28 @@ class Access(QueueKeys, FollowsConstellation):
             longer than twice their reach, a handover as long as a slot, and keys without effect.
         """
         known = keys(Access)
-        for key, written in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
-            attribute, declared = known[key]
-            # The preset's values are decoded like those of a user, so that their units and ranges are checked as well.
-            if not section.gave(key):
-                section.values[attribute] = decode(written, declared, section.origin)
+        section.fill_in(ACCESS_PRESETS[section.value("preset")].keys)
         for least, most in ORDERED:
-            low, high = (value_of(section, Access, known[key][0]) for key in (least, most))
+            low, high = (section.value(known[key][0]) for key in (least, most))
             if low > high:
                 origin = section.where(least if section.gave(least) else most)
                 problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
-        check_base(section, Access, problems)
-        check_quantiles(section, Access, problems)
+        check_base(section, problems)
+        check_quantiles(section, problems)
         # An outage lies between `outage_reach` before its reconfiguration and `outage_reach` after it.
-        if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
+        if section.value("outage_max_ns") > 2 * section.value("outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
             problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
         # The longest hold must be shorter than the time between two reconfigurations.
-        if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
+        if section.value("handover_max_ns") >= section.value("period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
-        for when, idle in keys_without_effect(section, Access).items():
+        for when, idle in keys_without_effect(section).items():
             for key in idle:
                 attribute, _ = known[key]
                 # The text of a plan contains every key. A key without effect is therefore a mistake only if its value
                 # is not the default.
-                if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
-                    rule = f"has no effect with {when}"
-                    problems.add(section.where(key), f"access.{key}", rule, "take it out")
+                if section.value(attribute) != getattr(Access, attribute):
+                    problems.add(section.where(key), f"access.{key}", f"has no effect with {when}", "take it out")
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from leowarp.base import units
 from leowarp.scenario.media.medium_section import Idle, MediumSection
-from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.key import InputFile, file, quantity, queue, word
 from leowarp.scenario.text.problems import Problems
 
@@ -96,7 +96,7 @@ class Jittered(MediumSection):
         problems: The list to which mistakes are added. A mistake is a missing table, a table without effect, or a queue
             in bytes.
         """
-        drawn = value_of(section, Jittered, "distribution") == "table"
+        drawn = section.value("distribution") == "table"
         given = section.values.get("table") is not None
         # A wrong table has already been reported, and is not reported as missing in addition.
         if drawn and not given and not (section.gave("table") and "table" not in section.values):
@@ -105,9 +105,6 @@ class Jittered(MediumSection):
         for key in ("table", "table_sha256"):
             if section.gave(key) and not drawn and (given or key != "table"):
                 rule = 'has no effect without distribution = "table"'
-                problems.add(
-                    section.where(key), f"jittered.{key}", rule, 'take it out, or write distribution = "table"'
-                )
+                section.refuse(problems, key, rule, 'take it out, or write distribution = "table"')
         if section.values.get("queue_bytes") is not None:
-            rule = "netem's limit is in packets"
-            problems.add(section.where("queue"), "jittered.queue", rule, 'write "5000 pkts"')
+            section.refuse(problems, "queue", "netem's limit is in packets", 'write "5000 pkts"')

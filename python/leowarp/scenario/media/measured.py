@@ -133,7 +133,7 @@ class Measured(QueueKeys, MediumSection):
         for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
             if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
                 rule = f"has no effect: {capacity} says what this way could carry"
-                problems.add(section.where(rate), f"measured.{rate}", rule, f"take {rate} or {capacity} out")
+                section.refuse(problems, rate, rule, f"take {rate} or {capacity} out")
         if section.values.get("rtt") == "one-way" and section.values.get("rtt_from") == "A":
             rule = 'has no effect: with rtt = "one-way" the ways are those of irtt, whose client is B'
-            problems.add(section.where("rtt_from"), "measured.rtt_from", rule, "take rtt_from out")
+            section.refuse(problems, "rtt_from", rule, "take rtt_from out")

@@ -22,7 +22,7 @@ from leowarp.scenario.network.links import (
     Station,
 )
 from leowarp.scenario.network.queues import QueueKeys
-from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.key import InputFile, count, file, flag, keys, quantity, queue, text, word
 from leowarp.scenario.text.problems import Problems
 
@@ -260,39 +260,34 @@ class Mobile(QueueKeys, FollowsConstellation):
             codeword. The first transmission must not be shorter than the data or longer than the codeword. Keys without
             effect are also reported, and unlimited queues on links that may reorder packets.
         """
-        data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
+        data, code = (section.value(name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which consists of whole bytes.
         if data % 8:
-            problems.add(section.where("data_bits"), "mobile.data_bits", f"{data} is no multiple of 8", "write 8920")
+            section.refuse(problems, "data_bits", f"{data} is no multiple of 8", "write 8920")
         if data > code:
             rule = f"{data} is more than the codeword has ({code})"
-            problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
-        first = value_of(section, Mobile, "first_bits")
+            section.refuse(problems, "data_bits", rule, "write codeword_bits too")
+        first = section.value("first_bits")
         # A transmitted bit carries at most one bit of information. A first transmission with fewer bits than the data
         # can therefore never be decoded.
         if first is not None and not data <= first <= code:
             rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
-            problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
-        if value_of(section, Mobile, "frame_m") is not None and value_of(section, Mobile, "frames") != "common":
-            problems.add(
-                section.where("frame"), "mobile.frame", 'has no effect with frames = "by-state"', "take one out"
-            )
-        driven = value_of(section, Mobile, "delays") == "constellation"
+            section.refuse(problems, "first_bits", rule, 'write first_bits = "rule"')
+        if section.value("frame_m") is not None and section.value("frames") != "common":
+            section.refuse(problems, "frame", 'has no effect with frames = "by-state"', "take one out")
+        driven = section.value("delays") == "constellation"
         for key in ("forward_delay",) if driven else _GEOMETRY:
             attribute, _ = keys(Mobile)[key]
-            if value_of(section, Mobile, attribute) != getattr(Mobile, attribute):
+            if section.value(attribute) != getattr(Mobile, attribute):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
-                problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
+                section.refuse(problems, key, rule, "take it out")
         # If packets may overtake, leolink can hold at most LEOLINK_WAITING_MAX = 65,536 waiting packets
         # (guest/links/leolink.h). With overtaking, the queue therefore needs a limit in packets. This limit may be at
         # most 65,536.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
-        if not value_of(section, Mobile, "resequencing") and (
-            in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS
-        ):
+        if not section.value("resequencing") and (in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS):
             rule = "where packets overtake each other the queue has a limit in packets"
-            hint = f'write queue = "500 pkts", at most {_OVERTAKING_QUEUE_PKTS}'
-            problems.add(section.where("queue"), "mobile.queue", rule, hint)
+            section.refuse(problems, "queue", rule, f'write queue = "500 pkts", at most {_OVERTAKING_QUEUE_PKTS}')
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
@@ -302,7 +297,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         Returns: ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
         """
         # Length of the packet that fills a codeword's data bits, within the limits of the key `mtu`.
-        packet_bytes = value_of(sections["mobile"], cls, "data_bits") // 8
+        packet_bytes = sections["mobile"].value("data_bits") // 8
         mtu_bytes = min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
         defaults: dict[str, Mapping[str, object]] = {"network": {"mtu": f"{mtu_bytes} B"}}
         sky = sections.get("constellation")

@@ -41,15 +41,15 @@ SMALLEST_LEFT_BPS = 8000
 """Background traffic must leave at least this rate, in bit/s. It is also the smallest rate of a link."""
 
 
-def check_background(section: Section, rate_bps: int | None, background_bps: int, problems: Problems) -> None:
+def check_background(section: Section, problems: Problems) -> None:
     """Check that background traffic leaves some of a link's rate."""
+    rate_bps, background_bps = section.value("rate_bps"), section.value("background_bps")
     if background_bps == 0:
         return
-    where, key = section.where("background"), f"{section.name}.background"
     load = units.RATE.format(background_bps)
     if rate_bps is None:
         hint = f'give it a rate: {section.name}.rate = "1 Gbit/s"'
-        problems.add(where, key, f"{load} of a link that is unshaped", hint)
+        section.refuse(problems, "background", f"{load} of a link that is unshaped", hint)
     elif rate_bps - background_bps < SMALLEST_LEFT_BPS:
         rule = f"{load} of a link that carries {units.RATE.format(rate_bps)} leave nothing for the run's packets"
-        problems.add(where, key, rule, f"write less than {section.name}.rate, or a higher rate")
+        section.refuse(problems, "background", rule, f"write less than {section.name}.rate, or a higher rate")

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from leowarp.base import units
-from leowarp.scenario.network.links import Ground, Isl, Network, Routing
-from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.key import flag, quantity, word
 from leowarp.scenario.text.problems import Problems
 
@@ -153,11 +152,10 @@ def is_any_on(section: Section) -> bool:
     return any(Cures(**section.values).on().values())
 
 
-def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
+def check_cures(tables: Mapping[str, Section], problems: Problems) -> None:
     """Check that the rest of a scenario fulfils the requirements of the cures.
 
     tables: All sections of the scenario, by name, decoded and completed.
-    memory_bytes: The memory of the guest.
     problems: The list that receives each broken rule.
     """
     section = tables["cures"]
@@ -168,10 +166,10 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
         rule = f"has no effect without {' or '.join(cures)}"
         hint = f"write {' or '.join(_WRITTEN[cure] for cure in cures)}, too"
         for key in filter(section.gave, keys):
-            problems.add(section.where(key), f"cures.{key}", rule, hint)
+            section.refuse(problems, key, rule, hint)
     for one, other, why in _APART:
         if on[one] and on[other]:
-            problems.add(section.where(one), f"cures.{one}", f"cannot be with {other}: {why}", "take one of them out")
+            section.refuse(problems, one, f"cannot be with {other}: {why}", "take one of them out")
     first = next((cure for cure, is_on in on.items() if is_on), None)
     if first is None:
         return
@@ -182,11 +180,11 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     if on["notify"]:
         _check_lead(tables, problems)
     # The kernel's memory for a small packet is two to twelve times as large as the packet.
-    buffer_bytes = value_of(section, Cures, "hold_buffer_bytes")
+    buffer_bytes, memory_bytes = section.value("hold_buffer_bytes"), tables["guest"].value("memory_bytes")
     if (on["hold"] or on["end_marker"]) and buffer_bytes > memory_bytes // 4:
         rule = f"{units.BYTES.format(buffer_bytes)} is more than a quarter of the guest's memory"
         hint = f"at most {units.BYTES.format(memory_bytes // 4)}, or a larger guest.memory"
-        problems.add(section.where("hold_buffer"), "cures.hold_buffer", rule, hint)
+        section.refuse(problems, "hold_buffer", rule, hint)
 
 
 def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
@@ -204,77 +202,73 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
     if least_ns is None:
         return
     for cure, key in (("resequence", "resequence_delay"), ("end_marker", "end_marker_wait")):
-        wait_ns = value_of(section, Cures, f"{key}_ns")
+        wait_ns = section.value(f"{key}_ns")
         if on[cure] and wait_ns >= least_ns:
             rule = f"{units.TIME.format(wait_ns)} is not below the least retransmission timeout of a host, "
             rule += f"{units.TIME.format(least_ns)} ({RTO_MIN}): its sender would time out meanwhile"
-            problems.add(section.where(key), f"cures.{key}", rule, "write a shorter one, or a longer timeout")
+            section.refuse(problems, key, rule, "write a shorter one, or a longer timeout")
 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
     """Check that all nodes switch at the same time. Also check that packets on the old path do not stay on it
     (`source`) and are not dropped."""
     section = tables["cures"]
-    in_flight = value_of(tables["routing"], Routing, "in_flight")
+    in_flight = tables["routing"].value("in_flight")
     lost = {
         "hold": "nothing is to wait for",
         "end_marker": "the marker would be too",
         "duplicate": "copies would be too",
     }
-    kind = value_of(section, Cures, "resequence_kind") if on["resequence"] else "basic"
-    if value_of(tables["routing"], Routing, "update") != "atomic":
+    kind = section.value("resequence_kind") if on["resequence"] else "basic"
+    if tables["routing"].value("update") != "atomic":
         cure = next(cure for cure, is_on in on.items() if is_on)
         rule = 'cannot be with routing.update = "staggered": cures reckon with nodes that all switch at once'
-        problems.add(section.where(cure), f"cures.{cure}", rule, 'write update = "atomic"')
+        section.refuse(problems, cure, rule, 'write update = "atomic"')
     for cure, is_on in on.items():
         if is_on and in_flight == "source" and (cure != "resequence" or kind == "advanced"):
             key = "resequence_kind" if cure == "resequence" else cure
             rule = 'cannot be with routing.in_flight = "source": packets keep the path that they left with'
-            problems.add(section.where(key), f"cures.{key}", rule, 'write in_flight = "drain"')
+            section.refuse(problems, key, rule, 'write in_flight = "drain"')
             return
         if is_on and in_flight == "drop" and cure in lost:
             rule = f'cannot be with routing.in_flight = "drop": what left by the old path is lost, and {lost[cure]}'
-            hint = f'write in_flight = "drain", or take {cure} out'
-            problems.add(section.where(cure), f"cures.{cure}", rule, hint)
+            section.refuse(problems, cure, rule, f'write in_flight = "drain", or take {cure} out')
             return
 
 
 def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
     """Check that an early notice comes less than a route interval before its route change."""
     section = tables["cures"]
-    lead_ns = -value_of(section, Cures, "notify_delay_ns")
-    interval_ns = value_of(tables["routing"], Routing, "interval_ns")
+    lead_ns = -section.value("notify_delay_ns")
+    interval_ns = tables["routing"].value("interval_ns")
     if lead_ns >= interval_ns:
         rule = f"{units.TIME.format(lead_ns)} before a change is not within the route interval before it, "
         rule += units.TIME.format(interval_ns)
-        problems.add(
-            section.where("notify_delay"), "cures.notify_delay", rule, "write a shorter lead than routing.interval"
-        )
+        section.refuse(problems, "notify_delay", rule, "write a shorter lead than routing.interval")
 
 
 def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
     """Check that ground links have a delay or a rate, if stations restore the order of packets."""
-    origin, key = tables["cures"].where(cure), f"cures.{cure}"
-    if value_of(tables["network"], Network, "endpoints") == "satellites":
+    cures = tables["cures"]
+    if tables["network"].value("endpoints") == "satellites":
         rule = 'cannot be with network.endpoints = "satellites": ground links without delay and rate number nothing'
-        problems.add(origin, key, rule, 'write endpoints = "stations"')
+        cures.refuse(problems, cure, rule, 'write endpoints = "stations"')
     ground = tables["ground"]
-    if value_of(ground, Ground, "delay") == "zero" and value_of(ground, Ground, "rate_bps") is None:
+    if ground.value("delay") == "zero" and ground.value("rate_bps") is None:
         rule = 'cannot be with ground links of delay = "zero" and rate = "unshaped": nothing arrives over them'
-        problems.add(origin, key, rule, "give them a rate or a delay")
+        cures.refuse(problems, cure, rule, "give them a rate or a delay")
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
     """Check that the links allow a cure to move packets out of a queue. This needs leolink, a FIFO and static
     neighbours."""
-    origin, key = tables["cures"].where(cure), f"cures.{cure}"
-    network = tables["network"]
-    if value_of(network, Network, "link_model") != "leolink":
-        problems.add(origin, key, 'needs network.link_model = "leolink": netem gives nothing back', "take one out")
-    if value_of(network, Network, "neighbours") != "static":
-        problems.add(origin, key, 'needs network.neighbours = "static"', 'write neighbours = "static"')
-    for name, schema in (("isl", Isl), ("ground", Ground)):
-        discipline = value_of(tables[name], schema, "queue_discipline")
+    cures, network = tables["cures"], tables["network"]
+    if network.value("link_model") != "leolink":
+        cures.refuse(problems, cure, 'needs network.link_model = "leolink": netem gives nothing back', "take one out")
+    if network.value("neighbours") != "static":
+        cures.refuse(problems, cure, 'needs network.neighbours = "static"', 'write neighbours = "static"')
+    for name in ("isl", "ground"):
+        discipline = tables[name].value("queue_discipline")
         if discipline != "fifo":
             rule = f'needs {name}.queue_discipline = "fifo": {discipline} has an order of its own'
-            problems.add(origin, key, rule, f'write queue_discipline = "fifo" into [{name}]')
+            cures.refuse(problems, cure, rule, f'write queue_discipline = "fifo" into [{name}]')

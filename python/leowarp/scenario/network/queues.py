@@ -11,7 +11,7 @@ from typing import ClassVar
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
-from leowarp.scenario.text.decoding import Section, decode, value_of
+from leowarp.scenario.text.decoding import Section, decode
 from leowarp.scenario.text.key import Key, flag, queue, table, word
 from leowarp.scenario.text.problems import Problems
 
@@ -117,20 +117,18 @@ class QueueKeys:
     )
 
 
-def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
+def complete_queue(section: Section, netem: bool, problems: Problems) -> None:
     """Convert a section's queue parameters into numbers. Every broken rule goes to `problems`.
 
     section: The section that describes a link with a queue. The texts in its ``queue_parameters`` are replaced by
         numbers.
-    schema: The class that declares the defaults of the section's queue keys.
     netem: Whether links use netem, which excludes all other queueing disciplines.
     """
     # If the discipline in the text is wrong, the parameters are checked as if they belonged to the default discipline.
-    kind = value_of(section, schema, "queue_discipline")
+    kind = section.value("queue_discipline")
     if netem and kind != "fifo":
         rule = f"netem has a plain queue of its own, not {kind}"
-        hint = 'write queue_discipline = "fifo", or link_model = "leolink"'
-        problems.add(section.where("queue_discipline"), f"{section.name}.queue_discipline", rule, hint)
+        section.refuse(problems, "queue_discipline", rule, 'write queue_discipline = "fifo", or link_model = "leolink"')
     _complete_ecn(section, kind, problems)
     node = section.nodes.get("queue_parameters")
     # Parameters that are not a table have been reported already.
@@ -189,13 +187,12 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
     if kind in MARKS_ALWAYS:
         if marks is False:
             rule = f"is false, and {kind} marks whatever can be marked"
-            hint = 'write ecn = true, or have hosts without it: [tcp] ecn = "off"'
-            problems.add(section.where("ecn"), f"{section.name}.ecn", rule, hint)
+            section.refuse(problems, "ecn", rule, 'write ecn = true, or have hosts without it: [tcp] ecn = "off"')
         section.values["ecn"] = True
     elif kind == "fifo" and marks:
         rule = "a fifo marks nothing, it only drops"
         hint = 'write queue_discipline = "fq_codel" (or codel, pie, fq_pie, cake, red) too'
-        problems.add(section.where("ecn"), f"{section.name}.ecn", rule, hint)
+        section.refuse(problems, "ecn", rule, hint)
 
 
 def _parameter_hint(name: str, kind: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,12 +31,14 @@ class Section:
     origin: The file and line at which the section begins.
     values: The valid values in the text, by attribute.
     nodes: The nodes of all known keys in the text, including keys with a wrong value.
+    schema: The dataclass of the section. Its class attributes are the defaults.
     """
 
     name: str
     origin: Origin
     values: dict[str, Any] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
+    schema: type = object
 
     def where(self, key: str) -> Origin:
         """Return the position of a key in the text. If the key is missing, return the position of the section's
@@ -53,15 +55,26 @@ class Section:
         """
         return key in self.nodes
 
+    def value(self, attribute: str) -> Any:
+        """Return the value in the text. If the text has no value, return the default of the key.
 
-def value_of(section: Section, schema: type, attribute: str) -> Any:
-    """Return the value in the text. If the text has no value, return the default of the key.
+        attribute: The name with the suffix of its unit, for example ``duration_ns``. The key must have a default. For a
+            key without a default, use `values.get` instead.
+        """
+        return self.values.get(attribute, getattr(self.schema, attribute))
 
-    schema: The dataclass of the section. Its class attributes are the defaults.
-    attribute: The name with the suffix of its unit, for example ``duration_ns``. The key must have a default. For a key
-        without a default, use `values.get` instead.
-    """
-    return section.values.get(attribute, getattr(schema, attribute))
+    def fill_in(self, texts: Mapping[str, object]) -> None:
+        """Set keys that the text does not contain, to the values in `texts`. Like the values of a user, they have units
+        and are checked.
+        """
+        for key, text in texts.items():
+            attribute, declared = keys(self.schema)[key]
+            if not self.gave(key):
+                self.values[attribute] = decode(text, declared, self.origin)
+
+    def refuse(self, problems: Problems, key: str, rule: str, hint: str | None = None) -> None:
+        """Add a mistake in the value of a key to `problems`."""
+        problems.add(self.where(key), f"{self.name}.{key}", rule, hint)
 
 
 def decode_section(
@@ -77,7 +90,7 @@ def decode_section(
     Returns: A section with a value for every valid key in the text. Defaults are filled in later, because a preset may
         still give these values.
     """
-    section = Section(name, node.origin)
+    section = Section(name, node.origin, schema=schema)
     prefix = f"{name}." if name else ""
     known = keys(schema)
     # A plan writes the hash of the content beside each file name. A section therefore has an undeclared hash key for

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leowarp.scenario import sections
 from leowarp.scenario.network.hosts import LOSS_DETECTION_MODULE, LOSS_DETECTIONS, OWN_SCOREBOARD
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS
-from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
@@ -36,10 +35,10 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
             continue
         for flow in draft.flows:
             ends = {flow.values.get("source"), flow.values.get("destination")}
-            if name in ends and ends & blind and value_of(flow, sections.Flow, "kind") in ("tcp", "program"):
+            if name in ends and ends & blind and flow.value("kind") in ("tcp", "program"):
                 rule = f'"{detection}" counts what SACK reports, and {min(map(str, ends & blind))} has none'
                 hint = 'write loss_detection = "kernel", or a profile with SACK: "classic"'
-                problems.add(section.where("loss_detection"), f"{section.name}.loss_detection", rule, hint)
+                section.refuse(problems, "loss_detection", rule, hint)
                 break
 
 
@@ -64,7 +63,7 @@ def complete_loss_detection(draft: Draft, problems: Problems) -> None:
             if first.setdefault(attribute, own) != own:
                 key = attribute.rsplit("_", 1)[0]
                 rule = "differs from that of another host, and the guest kernel has one for all"
-                problems.add(section.where(key), f"{section.name}.{key}", rule, "write it into [tcp]")
+                section.refuse(problems, key, rule, "write it into [tcp]")
     if first:
         texts = {_PARAMETERS[each][0]: _text(first[each], _PARAMETERS[each][1]) for each in _PARAMETERS}
         origin = draft.sections["tcp"].origin
@@ -73,7 +72,7 @@ def complete_loss_detection(draft: Draft, problems: Problems) -> None:
 
 def _check_one_voice(section: Section, common: Section, problems: Problems) -> None:
     """Check that keys of the kernel's own loss detection are not combined with a method that replaces it."""
-    detection = section.values.get("loss_detection", value_of(common, sections.Tcp, "loss_detection"))
+    detection = section.values.get("loss_detection", common.value("loss_detection"))
     if detection == "kernel":
         return
     if _RECOVERY in section.values.get("sysctl", {}):
@@ -83,7 +82,7 @@ def _check_one_voice(section: Section, common: Section, problems: Problems) -> N
         for key in ("rack", "recovery"):
             if section.values.get(key) is not None:
                 rule = f'has no effect: loss_detection = "{detection}" takes the place of RACK'
-                problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+                section.refuse(problems, key, rule, "take it out")
 
 
 def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
@@ -109,7 +108,7 @@ def _has_sack(draft: Draft, name: str) -> bool:
 def _value(draft: Draft, name: str, attribute: str):
     """Return a key's value for a host. If the host's section lacks the key, the value comes from [tcp]. If [tcp] lacks
     it too, the default is returned."""
-    common = value_of(draft.sections["tcp"], sections.Tcp, attribute)
+    common = draft.sections["tcp"].value(attribute)
     own = draft.hosts.get(name)
     return common if own is None else own.values.get(attribute, common)
 

@@ -11,7 +11,7 @@ from leowarp.base import units
 from leowarp.base.spelling import one_of
 from leowarp.scenario.names.cities import CITIES, COORDINATES
 from leowarp.scenario.network.links import Station
-from leowarp.scenario.text.decoding import Section, decode_section, value_of
+from leowarp.scenario.text.decoding import Section, decode_section
 from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.key import InputFile, count, file, keys, names, quantity, table, word
 from leowarp.scenario.text.node import Node
@@ -102,37 +102,35 @@ def _complete_cities(section: Section, problems: Problems) -> None:
     cities, largest = section.values.get("cities", ()), section.values.get("largest")
     if section.gave("cities") == (largest is not None):
         rule = "are given, and largest too" if largest is not None else "are missing"
-        hint = 'write either cities = ["Tokyo", "Delhi"] or largest = 20'
-        problems.add(section.where("cities"), "traffic.cities", rule, hint)
+        section.refuse(problems, "cities", rule, 'write either cities = ["Tokyo", "Delhi"] or largest = 20')
         return
     if largest is not None:
         section.values["cities"] = tuple(list(CITIES)[:largest])
         return
     for name in cities:
         if name not in CITIES:
-            hint = one_of(name, CITIES, "known:")
-            problems.add(section.where("cities"), "traffic.cities", f'"{name}" is not in the list of cities', hint)
+            section.refuse(problems, "cities", f'"{name}" is not in the list of cities', one_of(name, CITIES, "known:"))
     if len(set(cities)) < max(2, len(cities)):
         rule = f"{', '.join(cities) or 'none'}: flows need two cities at least, each named once"
-        problems.add(section.where("cities"), "traffic.cities", rule)
+        section.refuse(problems, "cities", rule)
 
 
 def _check_sizes(section: Section, problems: Problems) -> None:
     """Report each given key that the chosen distribution of flow sizes does not use. Check that the chosen distribution
     can have the given mean."""
-    sizes = value_of(section, Traffic, "sizes")
+    sizes = section.value("sizes")
     for key, kinds in _ONLY_OF.items():
         if section.gave(key) and sizes not in kinds and section.values.get(keys(Traffic)[key][0]) is not None:
             rule = f"is a key of sizes = {' and '.join(kinds)}, and sizes is {sizes}"
-            problems.add(section.where(key), f"traffic.{key}", rule, "take it out")
+            section.refuse(problems, key, rule, "take it out")
     if sizes == "file" and section.values.get("size_file") is None and "size_file" not in section.nodes:
         problems.add(section.where("sizes"), "traffic.size_file", "is missing", 'write size_file = "sizes.txt"')
     low = {"lognormal": "median_size", "pareto": "smallest_size"}.get(sizes)
     if low is not None:
-        least_bytes, mean_bytes = (value_of(section, Traffic, f"{key}_bytes") for key in (low, "mean_size"))
+        least_bytes, mean_bytes = (section.value(f"{key}_bytes") for key in (low, "mean_size"))
         if least_bytes >= mean_bytes:
             rule = f'"{units.BYTES.format(least_bytes)}" is not below mean_size ("{units.BYTES.format(mean_bytes)}")'
-            problems.add(section.where(low), f"traffic.{low}", rule, f"a {sizes} distribution has a larger mean")
+            section.refuse(problems, low, rule, f"a {sizes} distribution has a larger mean")
 
 
 def _check_mix(section: Section, problems: Problems) -> None:
