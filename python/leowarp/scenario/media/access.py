@@ -20,12 +20,11 @@ from typing import ClassVar
 from leowarp.base import units
 from leowarp.scenario.media.access_rules import ORDERED, check_base, check_quantiles, keys_without_effect
 from leowarp.scenario.media.constellation import FollowsConstellation
-from leowarp.scenario.media.medium_section import Idle
 from leowarp.scenario.names.presets import Preset
-from leowarp.scenario.network.links import Station
+from leowarp.scenario.network.links import Station, latitude, longitude
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.key import count, instant, keys, names, quantity, queue, text, word
+from leowarp.scenario.text.key import count, instant, keys, names, overhead, quantity, queue, share, text, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -46,6 +45,8 @@ class Access(QueueKeys, FollowsConstellation):
     NAME: ClassVar = "access"
     STATIONS: ClassVar = ("dish", "server")
     FOLLOWS: ClassVar = ("geometry", "starlink-shell1")
+    # An access link always uses leolink, because only leolink supports tables of delays and capacities.
+    IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
     GOVERNS: ClassVar = {**QueueKeys.GOVERNS, "preset": ("residual_loss", "residual_loss_up", "preset_file")}
 
     profile: str = word(
@@ -158,10 +159,11 @@ class Access(QueueKeys, FollowsConstellation):
     )  # fmt: skip
     # The default is 0 %, because the study gives one distribution for all slots. In recordings of five dishes, this
     # standard deviation is 32 to 65 % (docs/validation.md).
-    jitter_spread_ratio: float = quantity(
-        units.RATIO, "Variation of both directions' jitter from slot to slot: standard deviation of the logarithm of "
-        "its mean, cut at two standard deviations.", "0 %", low="0 %", high="100 %",
-    )  # fmt: skip
+    jitter_spread_ratio: float = share(
+        "Variation of both directions' jitter from slot to slot: standard deviation of the logarithm of "
+        "its mean, cut at two standard deviations.",
+        "0 %",
+    )
 
     # The default is "hold". A probe that is sent at the beginning of a hold waits until the hold ends. This wait alone
     # explains the published rise of RTTs. If RTTs had a spike of 30 to 50 ms in addition to the hold, they would rise
@@ -194,13 +196,7 @@ class Access(QueueKeys, FollowsConstellation):
     # This default was calibrated together with the other defaults for outages. With the calibrated values, 1.5 % of
     # pings sent once per second are lost (the study: 1 to 2 %). In a flood of pings, 15 in a row are lost on average
     # (LENS: 17).
-    outage_share_ratio: float = quantity(
-        units.RATIO,
-        "Share of the reconfigurations near which packets are lost in an outage.",
-        "70 %",
-        low="0 %",
-        high="100 %",
-    )
+    outage_share_ratio: float = share("Share of the reconfigurations near which packets are lost in an outage.", "70 %")
     outage_again_ratio: float = quantity(
         units.RATIO, "Probability that one more outage follows near the same reconfiguration.", "50 %",
         low="0 %", high="95 %",
@@ -228,15 +224,11 @@ class Access(QueueKeys, FollowsConstellation):
         "Quantiles of the durations of stalls, evenly spaced from the shortest to the longest."
     )
     # The residual loss ratio is None until the preset sets it.
-    residual_loss_ratio: float | None = quantity(
-        units.RATIO,
-        "Share of all other packets that are lost at random on the downlink.",
-        None,
-        low="0 %",
-        high="100 %",
+    residual_loss_ratio: float | None = share(
+        "Share of all other packets that are lost at random on the downlink.", None
     )
-    residual_loss_up_ratio: float | None = quantity(
-        units.RATIO, "Share of all other packets that are lost at random on the uplink.", None, low="0 %", high="100 %"
+    residual_loss_up_ratio: float | None = share(
+        "Share of all other packets that are lost at random on the uplink.", None
     )
     # The default is 0 s, because no article gives the length of a burst. TCP's throughput depends on the length of a
     # burst (docs/validation.md).
@@ -258,19 +250,15 @@ class Access(QueueKeys, FollowsConstellation):
         none="schedule",
     )  # fmt: skip
     # LeoCC: the mean capacity of a slot varies by 19 % between slots.
-    capacity_spread_ratio: float = quantity(
-        units.RATIO, "Variation of capacity from slot to slot: standard deviation of its logarithm, cut at two "
-        "standard deviations.",
-        "20 %", low="0 %", high="100 %",
-    )  # fmt: skip
+    capacity_spread_ratio: float = share(
+        "Variation of capacity from slot to slot: standard deviation of its logarithm, cut at two standard deviations.",
+        "20 %",
+    )
     # According to LeoCC, the capacity within a slot, averaged over 100 ms, varies by 15 %. After 100 ms, about half of
     # the variance of capacity has decayed. The cause is scheduling, which is jitter in this profile. After 500 ms, a
     # tenth of the variance of a slot's capacity remains. How the remaining variance is divided between wander and
     # modulation is an assumption.
-    wander_ratio: float = quantity(
-        units.RATIO, "Variation of capacity within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
-        high="100 %",
-    )  # fmt: skip
+    wander_ratio: float = share("Variation of capacity within a slot: standard deviation of its logarithm.", "8 %")
     wander_time_ns: int = quantity(
         units.TIME, "Time after which the autocorrelation of `capacity_wander` is 1/e.", "5 s", low="100 ms", high="1 h"
     )
@@ -311,10 +299,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, 'capacity = "schedule": time of day of `clock` at which capacity is lowest.', "10 h", low="0 s",
         high="24 h",
     )  # fmt: skip
-    busy_ratio: float = quantity(
-        units.RATIO, "capacity = \"schedule\": share of the tests' variance that the hour explains.", "15 %", low="0 %",
-        high="100 %",
-    )  # fmt: skip
+    busy_ratio: float = share('capacity = "schedule": share of the tests\' variance that the hour explains.', "15 %")
 
     # The limit is an assumption. At 250 Mbit/s, 5000 packets take 0.24 s. During a handover of 50 ms, less than half of
     # this number queues up. LeoReplayer's authors recommend 50,000 packets, so that nothing is dropped.
@@ -326,40 +311,20 @@ class Access(QueueKeys, FollowsConstellation):
         "500 pkts",
         low="1 pkts", high="1000000000 pkts", none="unlimited",
     )  # fmt: skip
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the link in addition to its IP length.",
-        "14 B",
-        low="0 B",
-        high="1000 B",
-    )
+    overhead_bytes: int = overhead()
 
     # Terminal, gateway and point of presence are in Canberra, Wagga Wagga and Sydney. Assumption: all three are in
     # eastern Australia, where the study was made.
-    terminal_latitude_deg: float = quantity(
-        units.ANGLE, 'geometry = "constellation": position of the terminal.', "-35.28 deg", low="-90 deg", high="90 deg"
+    terminal_latitude_deg: float = latitude('geometry = "constellation": position of the terminal.', "-35.28 deg")
+    terminal_longitude_deg: float = longitude("The same: its longitude.", "149.13 deg")
+    gateway_latitude_deg: float = latitude(
+        'geometry = "constellation": position of the gateway\'s antennas.', "-35.11 deg"
     )
-    terminal_longitude_deg: float = quantity(
-        units.ANGLE, "The same: its longitude.", "149.13 deg", low="-180 deg", high="360 deg"
+    gateway_longitude_deg: float = longitude("The same: their longitude.", "147.37 deg")
+    pop_latitude_deg: float = latitude(
+        'geometry = "constellation": position of the point of presence, which fibre joins to the gateway.', "-33.87 deg"
     )
-    gateway_latitude_deg: float = quantity(
-        units.ANGLE,
-        'geometry = "constellation": position of the gateway\'s antennas.',
-        "-35.11 deg",
-        low="-90 deg",
-        high="90 deg",
-    )
-    gateway_longitude_deg: float = quantity(
-        units.ANGLE, "The same: their longitude.", "147.37 deg", low="-180 deg", high="360 deg"
-    )
-    pop_latitude_deg: float = quantity(
-        units.ANGLE, 'geometry = "constellation": position of the point of presence, which fibre joins to the gateway.',
-        "-33.87 deg",
-        low="-90 deg", high="90 deg",
-    )  # fmt: skip
-    pop_longitude_deg: float = quantity(
-        units.ANGLE, "The same: its longitude.", "151.21 deg", low="-180 deg", high="360 deg"
-    )
+    pop_longitude_deg: float = longitude("The same: its longitude.", "151.21 deg")
     # The study and SpaceX's filings with the FCC give this angle of 25 deg.
     min_elevation_deg: float = quantity(
         units.ANGLE, 'geometry = "constellation": smallest elevation at which terminal and gateway use a satellite.',
@@ -383,14 +348,6 @@ class Access(QueueKeys, FollowsConstellation):
         low="0 s",
         high="1 s",
     )
-
-    @classmethod
-    def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys that have no effect. The result has the keys of a constellation. It also has all keys of
-        `[network]` except neighbours and packet length."""
-        # An access link always uses leolink, because only leolink supports tables of delays and capacities.
-        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
-        return {**super().idle(follows=follows), "network": only}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
@@ -443,21 +400,7 @@ class Access(QueueKeys, FollowsConstellation):
         Returns: A tuple of three Station, with height 0 m. The tuple is used only with ``geometry = "constellation"``.
             `stations` is ignored.
         """
-        return (
-            Station(
-                name="terminal",
-                latitude_deg=self.terminal_latitude_deg,
-                longitude_deg=self.terminal_longitude_deg,
-                height_m=0.0,
-            ),
-            Station(
-                name="gateway",
-                latitude_deg=self.gateway_latitude_deg,
-                longitude_deg=self.gateway_longitude_deg,
-                height_m=0.0,
-            ),
-            Station(name="pop", latitude_deg=self.pop_latitude_deg, longitude_deg=self.pop_longitude_deg, height_m=0.0),
-        )
+        return tuple(self.place(key, key) for key in ("terminal", "gateway", "pop"))
 
 
 PROFILE_FILES: Mapping[str, Path] = {"oneweb": Path(__file__).with_name("oneweb.toml")}

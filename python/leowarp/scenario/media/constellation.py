@@ -15,6 +15,7 @@ from leowarp.base import units
 from leowarp.base.spelling import one_of
 from leowarp.scenario.media.medium_section import Idle, MediumSection
 from leowarp.scenario.names.presets import PRESETS
+from leowarp.scenario.network.links import Station
 from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.key import InputFile, count, file, instant, keys, names, quantity, tables, text, word
 from leowarp.scenario.text.problems import Problems
@@ -235,6 +236,11 @@ class FollowsConstellation(MediumSection):
     FOLLOWS: ClassVar[tuple[str, str]]
 
     constellation: Constellation | None = None
+
+    def place(self, key: str, name: str) -> Station:
+        """Return a station at the coordinates that the keys ``KEY_latitude`` and ``KEY_longitude`` give, at height 0 m."""
+        latitude_deg, longitude_deg = (getattr(self, f"{key}_{angle}_deg") for angle in ("latitude", "longitude"))
+        return Station(name=name, latitude_deg=latitude_deg, longitude_deg=longitude_deg, height_m=0.0)
 
 
 def _complete_shells(section: Section, problems: Problems) -> None:

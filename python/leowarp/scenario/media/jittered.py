@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leowarp.base import units
-from leowarp.scenario.media.medium_section import Idle, MediumSection
+from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.key import InputFile, file, quantity, queue, word
+from leowarp.scenario.text.key import InputFile, file, overhead, quantity, queue, share, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -24,6 +24,8 @@ class Jittered(MediumSection):
     """
 
     NAME: ClassVar = "jittered"
+    # A jittered link always uses netem, and its hosts are connected by wires.
+    IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
     # If a plan has a table, `--set jittered.distribution=table` must not remove the table's name.
     KEEPS: ClassVar = {"distribution": "table"}
@@ -61,31 +63,14 @@ class Jittered(MediumSection):
         "5000 pkts",
     )
     queue_bytes: int | None = None
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the link in addition to its IP length.",
-        "14 B",
-        low="0 B",
-        high="1000 B",
-    )
-    loss_ratio: float = quantity(
-        units.RATIO, "Share of packets that are lost at random, A to B.", "0 %", low="0 %", high="100 %"
-    )
+    overhead_bytes: int = overhead()
+    loss_ratio: float = share("Share of packets that are lost at random, A to B.", "0 %")
 
     @property
     def left_bps(self) -> int | None:
         """The rate in bit/s that the link offers to packets. Unlike in `background.RateKeys`, background traffic does
         not reduce this rate."""
         return self.rate_bps
-
-    @classmethod
-    def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys without effect: the keys of a constellation, and all keys of `[network]` except packet
-        length."""
-        # The keys below have no effect, because a jittered link always uses netem, and its hosts are connected by
-        # wires.
-        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
-        return {**super().idle(follows=follows), "network": only}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:

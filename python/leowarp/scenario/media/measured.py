@@ -14,7 +14,7 @@ from leowarp.base import units
 from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.key import InputFile, flag, instant, quantity, word
+from leowarp.scenario.text.key import InputFile, flag, instant, overhead, quantity, word
 from leowarp.scenario.text.key import file as named_file
 from leowarp.scenario.text.problems import Problems
 
@@ -115,13 +115,7 @@ class Measured(QueueKeys, MediumSection):
     clock: str | None = instant(
         "Wall-clock time at the measurement's time 0, if the file does not record it.", "none", none="none"
     )
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the link in addition to its IP length.",
-        "14 B",
-        low="0 B",
-        high="1000 B",
-    )
+    overhead_bytes: int = overhead()
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:

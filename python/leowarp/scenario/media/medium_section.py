@@ -24,6 +24,7 @@ class MediumSection:
 
     NAME: The name of the section, ``[NAME]``.
     STATIONS: The names of the medium's two stations. None means that the medium uses ``[[stations]]``.
+    IDLE_NETWORK: The keys of ``[network]`` that have no effect with this medium.
     GOVERNS: A dict from a governing key to the keys that it governs. If a higher layer sets the governing key, these
         keys are removed (see `scenario.document`).
     KEEPS: A dict from a governing key to a value. With this value, the governing key leaves the neighbouring keys in
@@ -32,6 +33,7 @@ class MediumSection:
 
     NAME: ClassVar[str]
     STATIONS: ClassVar[tuple[str, str] | None] = ("A", "B")
+    IDLE_NETWORK: ClassVar[tuple[str, ...]] = ("instantiate", "endpoints")
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     KEEPS: ClassVar[Mapping[str, str]] = {}
 
@@ -43,7 +45,7 @@ class MediumSection:
         Returns: A dict from a section to its keys that have no effect. None means that the whole section has no effect.
             `completion` rejects these keys in a text, and `write` leaves them out of a plan.
         """
-        return {"isl": None, "ground": None, "routing": None, "cures": None, "network": ("instantiate", "endpoints")}
+        return {"isl": None, "ground": None, "routing": None, "cures": None, "network": cls.IDLE_NETWORK}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:

@@ -20,10 +20,12 @@ from leowarp.scenario.network.links import (
     SMALLEST_MTU_BYTES,
     UPDATE_KEYS,
     Station,
+    latitude,
+    longitude,
 )
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.key import InputFile, count, file, flag, keys, quantity, queue, text, word
+from leowarp.scenario.text.key import InputFile, count, file, flag, keys, overhead, quantity, queue, text, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -46,6 +48,8 @@ class Mobile(QueueKeys, FollowsConstellation):
     NAME: ClassVar = "mobile"
     STATIONS: ClassVar = ("mobile", "server")
     FOLLOWS: ClassVar = ("delays", "tauran-study")
+    # The channel always uses leolink, because only leolink supports tables of delays and capacities.
+    IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
 
     fading: bool = flag(
         "Whether the last hop fades. If false, it is in line of sight, and each packet is decoded at once if `snr` "
@@ -207,49 +211,29 @@ class Mobile(QueueKeys, FollowsConstellation):
     )
     # By default, the gateway is in Frankfurt and the terminal is in Lima. All pairs from six cities of the gazetteer
     # were compared. This pair's delay is nearest to the 70 to 90 ms of tauran2018.
-    gateway_latitude_deg: float = quantity(
-        units.ANGLE,
-        'delays = "constellation": position of the gateway, which is next to the server.',
-        "50.11 deg",
-        low="-90 deg",
-        high="90 deg",
+    gateway_latitude_deg: float = latitude(
+        'delays = "constellation": position of the gateway, which is next to the server.', "50.11 deg"
     )
-    gateway_longitude_deg: float = quantity(
-        units.ANGLE, "The same: its longitude.", "8.68 deg", low="-180 deg", high="360 deg"
+    gateway_longitude_deg: float = longitude("The same: its longitude.", "8.68 deg")
+    terminal_latitude_deg: float = latitude(
+        'delays = "constellation": position of the terminal; routes treat it as fixed.', "-12.05 deg"
     )
-    terminal_latitude_deg: float = quantity(
-        units.ANGLE, 'delays = "constellation": position of the terminal; routes treat it as fixed.',
-        "-12.05 deg", low="-90 deg",
-        high="90 deg",
-    )  # fmt: skip
-    terminal_longitude_deg: float = quantity(
-        units.ANGLE, "The same: its longitude.", "-77.04 deg", low="-180 deg", high="360 deg"
-    )
+    terminal_longitude_deg: float = longitude("The same: its longitude.", "-77.04 deg")
     queue_pkts: int | None = queue("Largest number of packets that wait in each direction of the last hop.", "500 pkts")
     queue_bytes: int | None = None
     # A codeword carries one IP packet and nothing else.
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the last hop in addition to its IP length.",
-        "0 B",
-        low="0 B",
-        high="1000 B",
-    )
+    overhead_bytes: int = overhead("the last hop", default="0 B")
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys without effect: the keys of a constellation, and some keys of `[network]`. The channel may be
-        over a constellation. The constellation's links are then not built. The keys of these links, for example rate
-        and queue, then have no effect."""
-        # Routes over a constellation determine the channel's delays, but the network contains no links of the
-        # constellation. The channel always uses leolink, because only leolink supports tables of delays and capacities.
+        """Return the keys without effect. A channel may be over a constellation, whose links are not built. The keys of
+        these links, for example rate and queue, then have no effect."""
         routed: Idle = {
             "isl": ("rate", "overhead", "loss", *ACQUISITION_KEYS, *keys(QueueKeys)),
             "ground": ("rate", "overhead", "loss", *GAP_KEYS, *keys(QueueKeys)),
             "routing": ("in_flight", "leaving_links", "reverse", "update", *UPDATE_KEYS),
         }
-        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
-        return {**super().idle(follows=follows), **(routed if follows else {}), "network": only}
+        return {**super().idle(follows=follows), **(routed if follows else {})}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
@@ -314,21 +298,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         Returns: Two Station, ``mobile`` and ``server``, at height 0 m. Routes are computed for a terminal that does not
             move, whatever `speed_m_per_s` is.
         """
-        terminal, gateway = self.STATIONS
-        return (
-            Station(
-                name=terminal,
-                latitude_deg=self.terminal_latitude_deg,
-                longitude_deg=self.terminal_longitude_deg,
-                height_m=0.0,
-            ),
-            Station(
-                name=gateway,
-                latitude_deg=self.gateway_latitude_deg,
-                longitude_deg=self.gateway_longitude_deg,
-                height_m=0.0,
-            ),
-        )
+        return tuple(self.place(key, name) for key, name in zip(("terminal", "gateway"), self.STATIONS, strict=True))
 
 
 ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from leowarp.base import units
 from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.key import flag, quantity, word
+from leowarp.scenario.text.key import flag, quantity, share, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -90,13 +90,7 @@ class Cures:
         "change, which is known because the constellation's motion is computed.",
         "0 s", low="-10 s", high="10 s",
     )  # fmt: skip
-    notify_loss_ratio: float = quantity(
-        units.RATIO,
-        "notify: share of notices that are lost, in addition to losses on links.",
-        "0 %",
-        low="0 %",
-        high="100 %",
-    )
+    notify_loss_ratio: float = share("notify: share of notices that are lost, in addition to losses on links.", "0 %")
     notify_false_interval_ns: int | None = quantity(
         units.TIME, "notify: mean time between false notices to a host, at random instants.", "never", low="1 ms",
         high="1 d", none="never",

@@ -5,10 +5,11 @@ properties."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from leowarp.base import units
 from leowarp.scenario.network.background import RateKeys
-from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
+from leowarp.scenario.text.key import InputFile, count, file, flag, overhead, quantity, share, text, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
 """The length of the IP header for each `network.family`. The IPv4 header is without options (RFC 791, 3.1). The IPv6
@@ -26,6 +27,16 @@ GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
 plan without such links has none of these keys."""
 
 
+def latitude(doc: str, default: str | None) -> Any:
+    """Declare a key whose value is a latitude."""
+    return quantity(units.ANGLE, doc, default, low="-90 deg", high="90 deg")
+
+
+def longitude(doc: str, default: str | None) -> Any:
+    """Declare a key whose value is a longitude."""
+    return quantity(units.ANGLE, doc, default, low="-180 deg", high="360 deg")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Station:
     """A place on the ground with a host."""
@@ -33,12 +44,8 @@ class Station:
     name: str = text(
         "Name of the station: a name of the gazetteer, or any other name with latitude and longitude.", required=True
     )
-    latitude_deg: float | None = quantity(
-        units.ANGLE, "Geodetic latitude, north positive.", None, low="-90 deg", high="90 deg"
-    )
-    longitude_deg: float | None = quantity(
-        units.ANGLE, "Longitude, east positive.", None, low="-180 deg", high="360 deg"
-    )
+    latitude_deg: float | None = latitude("Geodetic latitude, north positive.", None)
+    longitude_deg: float | None = longitude("Longitude, east positive.", None)
     height_m: float | None = quantity(
         units.LENGTH,
         "Height above the Earth's surface (the constellation's figure of the Earth).",
@@ -120,9 +127,7 @@ class Isl(RateKeys):
         "count 14.",
         "14 B", low="0 B", high="1000 B",
     )  # fmt: skip
-    loss_ratio: float = quantity(
-        units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
-    )
+    loss_ratio: float = share("Share of packets that each link loses at random.", "0 %")
 
     @property
     def longest_acquisition_ns(self) -> int:
@@ -165,16 +170,8 @@ class Ground(RateKeys):
         ("lost", "buffered", "old"),
         "lost",
     )
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the link in addition to its IP length.",
-        "14 B",
-        low="0 B",
-        high="1000 B",
-    )
-    loss_ratio: float = quantity(
-        units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
-    )
+    overhead_bytes: int = overhead()
+    loss_ratio: float = share("Share of packets that each link loses at random.", "0 %")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from leowarp.base.units import PACKETS, Quantity
+from leowarp.base.units import BYTES, PACKETS, RATIO, Quantity
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,17 @@ def quantity(
     value = None if default is None or default == none else measure.parse(default)
     key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)
     return _field(key, value, required)
+
+
+def share(doc: str, default: str | None) -> Any:
+    """Declare a key whose value is a share, 0 to 100 %."""
+    return quantity(RATIO, doc, default, low="0 %", high="100 %")
+
+
+def overhead(where: str = "the link", default: str = "14 B") -> Any:
+    """Declare the key for the bytes that a link adds to a packet's IP length."""
+    doc = f"Bytes that each packet occupies on {where} in addition to its IP length."
+    return quantity(BYTES, doc, default, low="0 B", high="1000 B")
 
 
 def queue(doc: str, default: str) -> Any:
