@@ -76,8 +76,7 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
     """
     begin_ns = reconfigurations_ns(access, plan.run.duration_ns)
     if access.geometry == "constellation":
-        if ephemeris is None:
-            raise ValueError("a plan with a constellation needs its ephemeris")
+        assert ephemeris is not None
         return _by_geometry(access, ephemeris, begin_ns, plan.run.seed)
     # Huston's study measured only RTTs. Each direction gets half of the RTT, because no public data separates the two
     # directions.

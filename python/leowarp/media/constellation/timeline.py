@@ -40,10 +40,11 @@ from leowarp.ephemeris import Ephemeris
 from leowarp.media.constellation.dishes import dishes_of, link_dish
 from leowarp.media.constellation.interruptions import Interruptions
 from leowarp.media.constellation.switching import Switching
-from leowarp.routes import Leaving, Routes
+from leowarp.media.protocol import PlannedMedium, SteadyLinks
+from leowarp.routes import Leaving, Routes, constellation_routes
 from leowarp.routes.links import delays_ns, lengths_m
 from leowarp.routes.observed import l2_instants_ns, links_of, node_positions_m
-from leowarp.scenario.schema import Plan
+from leowarp.scenario.schema import Constellation, Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding
 from leowarp.timeline.metadata import TimelineMetadata
@@ -56,12 +57,35 @@ Codes = NDArray[np.int64]
 """The links, each encoded as one number ``a * nodes + b`` with a < b, in ascending order."""
 
 
-def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
-    """Return the timeline of a constellation's routes.
+class PlannedConstellation(PlannedMedium[Constellation]):
+    """A constellation. The stations communicate over its satellites."""
 
-    Returns: The columns as in `timeline.schema`, with the metadata `warnings` (JSON list).
-    """
-    return _Builder(plan, ephemeris, routes).build()
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """Return the shortest paths at each route update."""
+        assert ephemeris is not None
+        return constellation_routes(self.plan, ephemeris, dishes=dishes_of(self.plan, ephemeris))
+
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        assert ephemeris is not None
+        return _Builder(self.plan, ephemeris, routes).build()
+
+    def steady_links(self) -> tuple[SteadyLinks, ...]:
+        """Return the sections whose links have a steady rate: `[isl]` and `[ground]`."""
+        return self.plan.isl, self.plan.ground
+
+    def likely_rate_bps(self) -> float | None:
+        """Return the lowest of two kinds of rates: the links' rates, and the dishes' downlink capacities."""
+        dishes_bps = [
+            dish.schedule_median_bps if dish.capacity_bps is None else dish.capacity_bps
+            for dish in self.plan.dishes.values()
+        ]  # fmt: skip
+        links_bps = super().likely_rate_bps()
+        return min([*dishes_bps, *([] if links_bps is None else [links_bps])], default=None)
+
+    def likely_hops(self) -> int:
+        # The paths of examples/madrid-tokyo.toml have 6 or 7 links; the estimate is higher, because underestimating the
+        # cost is worse.
+        return 8
 
 
 class _Builder:
