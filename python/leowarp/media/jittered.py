@@ -119,8 +119,7 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
     """
     if path.distribution != "table":
         return named_table(path.distribution), None
-    if path.table is None:
-        raise ValueError("a table's distribution without a table: not a resolved plan")
+    assert path.table is not None
     given = samples(path.table.path)
     quantiles = quantiles_of(given) if len(given) else given
     # Equal samples have the standard deviation 0, which cannot be scaled to 1.

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from leowarp.base.nodes import host_node
 from leowarp.ephemeris import Ephemeris
-from leowarp.media.access.profile import Profile, Way
+from leowarp.media.access.profile import Profile
 from leowarp.media.access.routes import AccessRoutes, access_routes
 from leowarp.media.access.starlink import starlink_profile
 from leowarp.media.protocol import PlannedMedium
@@ -67,8 +67,7 @@ class PlannedAccess(PlannedMedium[Access]):
     def likely_rate_bps(self) -> float | None:
         """Return the median downlink capacity. If the capacity follows a schedule, the result is the median of the
         schedule. The capacity that this run samples may differ from this result."""
-        given_bps = self.section.capacity_bps
-        return self.section.schedule_median_bps if given_bps is None else given_bps
+        return self.section.capacity_bps or self.section.schedule_median_bps
 
 
 def access_link(plan: Plan, events: Events, access: Access, profile: Profile, ends: tuple[int, int]) -> None:
@@ -78,40 +77,18 @@ def access_link(plan: Plan, events: Events, access: Access, profile: Profile, en
     ends: The nodes of the link. The first node is at the terminal, and the second node is at the other end.
     """
     terminal, gateway = ends
-    # `_queues` sets the queues, because their limits differ. The link never goes down: during an outage, the loss ratio
-    # in the table is 1.
+    # The link never goes down: during an outage, the loss ratio in the table is 1.
     events.link_up(0, terminal, gateway, replace(LinkKind.queued(plan, "gsl", access, "drain"), queue="fifo"))
-    _queues(events, access, terminal, gateway)
-    _tables(plan, events, terminal, gateway, profile.up)
-    _tables(plan, events, gateway, terminal, profile.down)
-
-
-def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None:
-    """Add the queues, except fifo queues with the limit of the downlink. For these fifo queues, the limit is part of
-    the link."""
-    plain = access.queue_discipline == "fifo"
-    limits = (
-        # The queues are deep by default, as the study observed and LeoReplayer's authors recommend. On the downlink,
-        # 5000 packets take 0.24 s at 250 Mbit/s. A handover of 50 ms fills less than half of the downlink queue even at
-        # the highest rate. On the uplink, 500 packets take 0.4 s at 15 Mbit/s (docs/guides/access-links.md).
-        (terminal, gateway, access.queue_up_pkts, None),
-        (gateway, terminal, access.queue_pkts, access.queue_bytes),
-    )
-    for a, b, limit_pkts, limit_bytes in limits:
-        if plain and (limit_pkts, limit_bytes) == (access.queue_pkts, access.queue_bytes):
-            continue
-        events.queue(
-            a,
-            b,
-            access.queue_discipline,
-            ecn=access.ecn,
-            parameters=access.queue_parameters,
-            limit_pkts=limit_pkts,
-            limit_bytes=limit_bytes,
-        )
-
-
-def _tables(plan: Plan, events: Events, a: int, b: int, way: Way) -> None:
-    """Add the tables of capacity, delay and loss for the direction a to b. Delays are rounded as the plan specifies."""
-    events.capacity(a, b, way.capacity_t_ns, way.rate_bps)
-    events.channel(a, b, way.channel_t_ns, rounded_ns(plan, way.delay_ns), way.loss_ratio)
+    down_limits = (access.queue_pkts, access.queue_bytes)
+    for a, b, way, limits in (
+        (terminal, gateway, profile.up, (access.queue_up_pkts, None)),
+        (gateway, terminal, profile.down, down_limits),
+    ):
+        # A fifo queue with the limits of the downlink is part of the link.
+        if access.queue_discipline != "fifo" or limits != down_limits:
+            events.queue(
+                a, b, access.queue_discipline, ecn=access.ecn, parameters=access.queue_parameters,
+                limit_pkts=limits[0], limit_bytes=limits[1],
+            )  # fmt: skip
+        events.capacity(a, b, way.capacity_t_ns, way.rate_bps)
+        events.channel(a, b, way.channel_t_ns, rounded_ns(plan, way.delay_ns), way.loss_ratio)

@@ -75,12 +75,8 @@ class PlannedConstellation(PlannedMedium[Constellation]):
 
     def likely_rate_bps(self) -> float | None:
         """Return the lowest of two kinds of rates: the links' rates, and the dishes' downlink capacities."""
-        dishes_bps = [
-            dish.schedule_median_bps if dish.capacity_bps is None else dish.capacity_bps
-            for dish in self.plan.dishes.values()
-        ]  # fmt: skip
-        links_bps = super().likely_rate_bps()
-        return min([*dishes_bps, *([] if links_bps is None else [links_bps])], default=None)
+        dishes_bps = [dish.capacity_bps or dish.schedule_median_bps for dish in self.plan.dishes.values()]
+        return min(filter(None, [*dishes_bps, super().likely_rate_bps()]), default=None)
 
     def likely_hops(self) -> int:
         # The paths of examples/madrid-tokyo.toml have 6 or 7 links; the estimate is higher, because underestimating the
