@@ -460,7 +460,6 @@ _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("rate",): ("packet_rate",),
 }
 
-# If a governing key has the value given here, the keys that it governs are not removed.
-_KEEPS: dict[tuple[str, ...], str] = {
-    (name, key): kept for name, section in MEDIA.items() for key, kept in section.KEEPS.items()
-}
+# If a governing key has the value given here (default: none), the keys that it governs are not removed. If a plan has a
+# table, `--set jittered.distribution=table` must not remove the table's name.
+_KEEPS: dict[tuple[str, ...], str] = {("jittered", "distribution"): "table"}

@@ -120,7 +120,7 @@ def satellites_of(plan: Plan) -> int:
     """Return the number of satellites in a plan's Walker patterns. A file of elements counts as 0, because its size is
     limited."""
     sky = plan.constellation
-    return 0 if sky is None else sum(shell.planes * shell.satellites_per_plane for shell in sky.patterns)
+    return 0 if sky is None else sum(shell.satellites for shell in sky.patterns)
 
 
 def parts_of(plan: Plan) -> list[Part]:

@@ -99,17 +99,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     # Mistakes are raised only after the completion, so that one message lists the mistakes within sections and between
     # sections.
     problems.raise_any()
-    return Scenario(
-        path=path,
-        name=draft.name,
-        sections=draft.sections,
-        stations=tuple(draft.stations),
-        flows=tuple(draft.flows),
-        hosts=draft.hosts,
-        pinned=draft.pinned,
-        modules=draft.modules,
-        dishes=draft.dishes,
-    )
+    return Scenario(path, **(vars(draft) | {"stations": tuple(draft.stations), "flows": tuple(draft.flows)}))
 
 
 def _decode(document: Node, problems: Problems) -> Draft:
@@ -132,7 +122,7 @@ def _decode(document: Node, problems: Problems) -> Draft:
     draft = Draft(
         name=_name(document, problems),
         sections=sections,
-        stations=_list(_without_dishes(document), "stations", schema.Station, problems),
+        stations=_list(document, "stations", schema.Station, problems, apart=DISH),
         flows=_list(document, "flows", schema.Flow, problems),
         modules=decode_modules(document.get("modules"), problems),
         dishes={
@@ -163,15 +153,21 @@ def _name(document: Node, problems: Problems) -> str:
     return node.value
 
 
-def _list(document: Node, name: str, section: type, problems: Problems) -> list[Section]:
-    """Decode each table of a list. The section of a table is named as in ``--set``, for example ``flows.0``."""
+def _list(document: Node, name: str, section: type, problems: Problems, apart: str | None = None) -> list[Section]:
+    """Decode each table of a list, without the key `apart`. The section of a table is named as in ``--set``, for
+    example ``flows.0``."""
     node = document.get(name)
     if node is None:
         return []
     if not isinstance(node.value, list):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
-    return [decode_section(f"{name}.{i}", section, child, problems) for i, child in enumerate(node.value)]
+    sections = []
+    for i, child in enumerate(node.value):
+        if isinstance(child.value, dict):
+            child = Node({key: value for key, value in child.value.items() if key != apart}, child.origin)
+        sections.append(decode_section(f"{name}.{i}", section, child, problems))
+    return sections
 
 
 def _dishes_of(document: Node) -> dict[int, Node]:
@@ -181,18 +177,6 @@ def _dishes_of(document: Node) -> dict[int, Node]:
     children = node.value if node is not None and isinstance(node.value, list) else []
     tables = {i: child.value for i, child in enumerate(children) if isinstance(child.value, dict)}
     return {i: table[DISH] for i, table in tables.items() if DISH in table}
-
-
-def _without_dishes(document: Node) -> Node:
-    """Return the document without the stations' access links, which are decoded separately."""
-    if not (dishes := _dishes_of(document)):
-        return document
-    stations = document.value["stations"]
-    own = [
-        Node({key: node for key, node in child.value.items() if key != DISH}, child.origin) if i in dishes else child
-        for i, child in enumerate(stations.value)
-    ]
-    return Node({**document.value, "stations": Node(own, stations.origin)}, document.origin)
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:

@@ -130,14 +130,6 @@ def is_kernel_name(kernel: str) -> bool:
     return "/" not in kernel
 
 
-def plan_inputs(plan: Plan) -> list[Path]:
-    """Return the files of a plan that are copied into ``00-inputs/`` of the run directory.
-
-    Returns: The paths of these files on this machine.
-    """
-    return plan.inputs()
-
-
 def _medium(built: Mapping[str, Any]) -> Medium:
     """Return the plan's only medium. If the medium follows a constellation, the returned medium contains the
     constellation."""

@@ -238,7 +238,7 @@ class FollowsConstellation(MediumSection):
     constellation: Constellation | None = None
 
     def place(self, key: str, name: str) -> Station:
-        """Return a station at the coordinates that the keys ``KEY_latitude`` and ``KEY_longitude`` give, at height 0 m."""
+        """Return a station at height 0 m, with the coordinates of the keys ``KEY_latitude`` and ``KEY_longitude``."""
         latitude_deg, longitude_deg = (getattr(self, f"{key}_{angle}_deg") for angle in ("latitude", "longitude"))
         return Station(name=name, latitude_deg=latitude_deg, longitude_deg=longitude_deg, height_m=0.0)
 

@@ -27,8 +27,6 @@ class Jittered(MediumSection):
     # A jittered link always uses netem, and its hosts are connected by wires.
     IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
-    # If a plan has a table, `--set jittered.distribution=table` must not remove the table's name.
-    KEEPS: ClassVar = {"distribution": "table"}
 
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
     delay_up_ns: int = quantity(

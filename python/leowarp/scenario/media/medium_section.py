@@ -27,15 +27,12 @@ class MediumSection:
     IDLE_NETWORK: The keys of ``[network]`` that have no effect with this medium.
     GOVERNS: A dict from a governing key to the keys that it governs. If a higher layer sets the governing key, these
         keys are removed (see `scenario.document`).
-    KEEPS: A dict from a governing key to a value. With this value, the governing key leaves the neighbouring keys in
-        place. The default is "none".
     """
 
     NAME: ClassVar[str]
     STATIONS: ClassVar[tuple[str, str] | None] = ("A", "B")
     IDLE_NETWORK: ClassVar[tuple[str, ...]] = ("instantiate", "endpoints")
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    KEEPS: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:

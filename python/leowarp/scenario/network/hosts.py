@@ -286,18 +286,3 @@ class Host:
     name: str
     tcp: Tcp
     sysctl: Mapping[str, str]
-
-    @property
-    def pacing(self) -> str:
-        """The pacing of this host's packets: internal or fq."""
-        return self.tcp.pacing
-
-    @property
-    def delayed_ack(self) -> str:
-        """The rule by which this host acknowledges received data: adaptive, on or off."""
-        return self.tcp.delayed_ack
-
-    @property
-    def delayed_ack_timer_ns(self) -> int:
-        """The longest delay of an acknowledgement, ns, if `delayed_ack` is on."""
-        return self.tcp.delayed_ack_timer_ns
