@@ -10,7 +10,6 @@ constellation.preset=iridium``, for example, would therefore change nothing in a
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -201,16 +200,9 @@ def _with_preset(node: Node) -> Node:
     below = access.get("preset")
     if below is not None and isinstance(below.value, str) and below.value.endswith(".toml"):
         raise refused(below.origin, "a preset in a file cannot name another file", "write peak or off-peak")
-    digest = hashlib.sha256(plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True)).hexdigest()
-    filled = {
-        **access.value,
-        "preset": Node("peak", file.origin) if below is None else below,
-        "preset_file": Node(f"{path.name} {digest}", file.origin),
-    }
-    own = Node({key: child for key, child in node.value["access"].value.items() if key != "preset"}, node.origin)
-    return _with_profile(
-        Node({**node.value, "access": _merge(Node(filled, node.value["access"].origin), own)}, node.origin)
-    )
+    filled = {**access.value, "preset": Node("peak", file.origin) if below is None else below}
+    own = {key: child for key, child in node.value["access"].value.items() if key != "preset"}
+    return _with_profile(_over_file(node, filled, path, Node(own, node.origin)))
 
 
 def _with_profile(node: Node) -> Node:
@@ -226,9 +218,15 @@ def _with_profile(node: Node) -> Node:
     if geometry is not None and geometry.value == "constellation":
         # With geometry = "constellation", base round trips follow from slant ranges.
         del ours["base_rtts"]
-    digest = hashlib.sha256(plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True)).hexdigest()
-    ours["preset_file"] = Node(f"{path.name} {digest}", Origin(path, 1))
-    return Node({**node.value, "access": _merge(Node(ours, access.origin), access)}, node.origin)
+    return _over_file(node, ours, path, access)
+
+
+def _over_file(node: Node, values: dict[str, Node], path: Path, own: Node) -> Node:
+    """Merge `own`, the ``[access]`` of a layer or station, over the values of a file. The key `preset_file` records the
+    file's name and sha256."""
+    digest = plainfiles.sha256_of(path, plainfiles.MOST_TOML_BYTES, links=True)
+    lower = Node(values | {"preset_file": Node(f"{path.name} {digest}", Origin(path, 1))}, node.value["access"].origin)
+    return Node({**node.value, "access": _merge(lower, own)}, node.origin)
 
 
 def _read_file(path: Path) -> Node:

@@ -62,20 +62,21 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     idle = medium.idle(follows=sky is not None)
     for name in ("isl", "ground", "routing", "cures", "network"):
         without = idle.get(name, ())
-        if name == "cures" and without is not None:
+        if without is None:
+            continue
+        if name == "cures":
             without = plan.cures.idle()
-        if name == "routing" and without is not None and plan.routing.update == "atomic":
+        if name == "routing" and plan.routing.update == "atomic":
             without = (*without, *UPDATE_KEYS)
-        if name == "isl" and without is not None and not (sky is not None and sky.shells):
+        if name == "isl" and not (sky is not None and sky.shells):
             without = (*without, "across_shells")  # With one shell, the key `across_shells` has no meaning.
-        if name == "isl" and without is not None and not plan.isl.longest_acquisition_ns:
+        if name == "isl" and not plan.isl.longest_acquisition_ns:
             without = (*without, *ACQUISITION_KEYS)
-        if name == "isl" and without is not None and plan.isl.acquisition_between_planes_ns is None:
+        if name == "isl" and plan.isl.acquisition_between_planes_ns is None:
             without = (*without, "acquisition_between_planes")
-        if name == "ground" and without is not None and not plan.ground.handover_gap_ns:
+        if name == "ground" and not plan.ground.handover_gap_ns:
             without = (*without, *GAP_KEYS)
-        if without is not None:
-            yield from _table(name, getattr(plan, name), without)
+        yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
         # A flow that lasts to the end of the run is written without a stop time. Without a stop time, a flow still
         # lasts to the end if a user changes the run's length in the plan.
