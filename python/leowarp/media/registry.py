@@ -29,10 +29,7 @@ because importing all six takes 0.2 s."""
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
-    """Return the plan's medium, as an instance of its class in this package.
-
-    A medium causes a KeyError if it is in the union of `scenario.medium` but not in this table.
-    """
+    """Return the plan's medium, as an instance of its class in this package."""
     package, name = _PLANNED[type(plan.medium)]
     medium: type[PlannedMedium[Any]] = getattr(import_module(package), name)
     return medium(plan, plan.medium)
@@ -41,9 +38,7 @@ def planned(plan: Plan) -> PlannedMedium[Any]:
 def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
     """Return the routes for a plan's packets (`PlannedMedium.routes`).
 
-    ephemeris: The ephemeris of the same plan, or None for a plan without a constellation.
     Raises ValueError if the plan has a constellation but no ephemeris is given.
-    Raises ScenarioError if two communicating stations never have a path.
     """
     if ephemeris is None and plan.constellation is not None:
         raise ValueError("a plan with a constellation needs its ephemeris")
@@ -51,12 +46,10 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
 
 
 def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
-    """Return all changes of a plan's network as events (`PlannedMedium.timeline`).
+    """Return all changes of a plan's network as events (`PlannedMedium.timeline`), sorted by time and by rank within an
+    instant.
 
     ephemeris, routes: The ephemeris and routes of the same plan. They are computed if they are None.
-    Returns: The columns as in `timeline.schema`, sorted by time and by rank within an instant.
-    Raises ScenarioError if a file in the plan cannot be read or does not fit the run. Also raised if two communicating
-        stations never have a path.
     """
     medium = planned(plan)
     if ephemeris is None:
@@ -67,9 +60,6 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 
 
 def check(plan: Plan) -> None:
-    """Raise an error if the plan is too large, or if `timeline_of` would reject it.
-
-    Raises ScenarioError for the same reasons as `check_extent`, `PlannedMedium.check` and `timeline_of`.
-    """
+    """Raise ScenarioError if the plan is too large, or if `timeline_of` would reject it."""
     check_extent(plan)
     planned(plan).check()

@@ -31,9 +31,7 @@ from leowarp.scenario.workload.traffic import complete_traffic
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in the values that follow from other keys, and check the completed scenario.
 
-    draft: All sections. Each section was decoded without the others. The function changes the draft in place.
     document: The root table of the text. Messages about missing keys name its line.
-    problems: The list to which each mistake is added. The function raises nothing.
     """
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
@@ -77,11 +75,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
-    """Return the type of the medium that the text gives.
-
-    A text with no medium, or with several, is a mistake. After such a mistake, the function still returns a medium.
-    Later checks can then find further mistakes.
-    """
+    """Return the type of the medium that the text gives. After a mistake, the function still returns a medium, so that
+    later checks find further mistakes."""
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
     if not media:
@@ -108,10 +103,8 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
 
 
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
-    """Check that the scenario has a constellation if the medium follows one, and has none otherwise.
-
-    Returns: Whether the medium's own key says that it follows a constellation, with or without a ``[constellation]``.
-    """
+    """Check that the scenario has a constellation if and only if the medium follows one. Return whether the medium's
+    own key says that it follows one."""
     key, preset = medium.FOLLOWS
     section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
     follows = section.values.get(key, "") == "constellation"
@@ -126,10 +119,7 @@ def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: 
 
 
 def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
-    """Check that all stations have unique names and coordinates.
-
-    A station with only one coordinate is a mistake, even if the gazetteer knows its name.
-    """
+    """Check that all stations have unique names and coordinates."""
     # Traffic adds its own stations. If [traffic] is there but adds no station, its mistakes have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
@@ -161,7 +151,6 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
 
 def _check_station_name(section: Section, name: str, seen: set[str], problems: Problems) -> None:
-    """Check that a station's name is unique and contains no forbidden character."""
     origin, key = section.where("name"), f"{section.name}.name"
     if name in seen:
         problems.add(origin, key, f'there are two stations called "{name}"', "names tell stations apart")
@@ -194,7 +183,6 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
 
 
 def _check_observe(draft: Draft, problems: Problems) -> None:
-    """Check that a pcapng file is requested only with `truth`. Without `truth`, nothing is captured."""
     observe = draft.sections["observe"]
     captured = observe.value("truth")
     if observe.value("pcap") != "none" and not captured:
@@ -252,9 +240,7 @@ def _check_update(routing: Section, problems: Problems) -> None:
 
 
 def _check_hosts(draft: Draft, problems: Problems) -> None:
-    """Check that named hosts are stations, and that each sysctl is in the right section. A sysctl belongs to a network
-    namespace or to the whole guest.
-    """
+    """Check that named hosts are stations, and that each sysctl is in the section of a host or of the whole guest."""
     stations = station_names(draft)
     # The name "" means the guest as a whole, not a station.
     for name in [name for name in draft.hosts | draft.pinned if name]:
@@ -280,7 +266,6 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
 
 
 def _check_recovery(section: Section, problems: Problems) -> None:
-    """Check that at most one key selects the loss detection, and that `reordering` is not above `max_reordering`."""
     if section.values.get("rack") is not None and section.values.get("recovery") is not None:
         section.refuse(problems, "rack", "is given, and recovery says it, too", "take one of them out")
     reordering, most = section.values.get("reordering"), section.values.get("max_reordering")

@@ -58,8 +58,6 @@ def merge(lower: Node, upper: Node) -> Node:
     `lower`.
 
     If a key of `upper` governs a key of `lower` (`_GOVERNS`), the key of `lower` is removed before the merge.
-
-    Returns: A new tree. The arguments are not changed.
     """
     # Keys are removed only from the lower layer. If the upper layer gives a preset and also a key that the preset fills
     # in, the upper layer's key overrides the preset.
@@ -75,7 +73,6 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
     file: The scenario file. Messages name the file, and relative file names refer to its folder.
     base: The document to which the first override applies. Each later override applies to the result of the earlier
         ones.
-    Yields: A table that contains only the overridden key.
     Raises ScenarioError if there is no ``=``, if the key is not a dotted key, or if the key leads through a scalar or
         past the end of a list.
     """
@@ -126,9 +123,6 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
     `below` has the resolved paths of the files that extend this one, directly or indirectly. If this file extended one
     of these files, it would extend itself.
-
-    Raises ScenarioError if the file extends itself or a missing file. The error is also raised if a run's plan extends
-    another file.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -171,9 +165,6 @@ def _with_preset(node: Node) -> Node:
 
     The key `preset` gets the value that it has in the preset file, or its default. The key `preset_file` records the
     file's name and sha256, so that a plan no longer needs the file.
-
-    Raises ScenarioError if the preset file is missing, names a preset file, or contains anything other than
-    ``[access]``.
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
@@ -230,8 +221,7 @@ def _over_file(node: Node, values: dict[str, Node], path: Path, own: Node) -> No
 
 
 def _read_file(path: Path) -> Node:
-    """Read a TOML file, and return its values as nodes. Raises ScenarioError if the file is missing, not UTF-8, not
-    TOML or nested too deep."""
+    """Read a TOML file, and return its values as nodes."""
     try:
         # A user's scenario may be a symbolic link, but a link to a plan in a run directory is rejected.
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)

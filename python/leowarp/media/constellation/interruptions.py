@@ -52,7 +52,6 @@ class Interruptions:
         take the old path.
 
         until_ns: The time of the next update.
-        Raises ScenarioError if the next update comes before the entries are installed.
         """
         delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
         if delayed_ns and t_ns + delayed_ns >= until_ns:

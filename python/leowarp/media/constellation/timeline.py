@@ -70,7 +70,6 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         return _Builder(self.plan, ephemeris, routes).build()
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """Return the sections whose links have a steady rate: `[isl]` and `[ground]`."""
         return self.plan.isl, self.plan.ground
 
     def likely_rate_bps(self) -> float | None:
@@ -190,7 +189,6 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Apply the paths of route update `k`, which comes at `t_ns`."""
         routes = self._routes
         # A switch that belongs to the last update may come after the end of the run.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
@@ -259,7 +257,6 @@ class _Builder:
             self._teardown_ns.pop(code, None)
 
     def _take_up(self, t_ns: int, code: int) -> None:
-        """Add the event by which a link comes up."""
         a, b = divmod(code, self._nodes)
         self._up.add(code)
         # In the guest a new link has no delay, so its delay must be set even if it is the same as before.
@@ -272,7 +269,6 @@ class _Builder:
             self._events.link_up(t_ns, a, b, link)
 
     def _take_down(self, t_ns: int, code: int) -> None:
-        """Add the event by which a link goes down."""
         a, b = divmod(code, self._nodes)
         self._up.discard(code)
         self._events.link_down(t_ns, a, b, self._kind(b))
@@ -298,10 +294,7 @@ class _Builder:
         self._events.delays(t_ns, a[changed], b[changed], delay_ns[changed])
 
     def _make_room_for_flying(self) -> None:
-        """Raise netem's limit on each link by the number of packets that are in flight at the link's longest delay.
-
-        Limits are raised only if they count packets in flight (`LinkKind.limit_with_flying_pkts`).
-        """
+        """Raise netem's limit on each link by the number of packets that are in flight at the link's longest delay."""
         if self._isl.limit_counts_flying:
             longest = self._delays.longest_ns()
             self._events.make_room_for_flying({divmod(code, self._nodes): ns for code, ns in longest.items()})

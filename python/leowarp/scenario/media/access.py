@@ -351,12 +351,7 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in the preset's values and check keys against each other. Each broken rule is added to `problems`.
-
-        section: The section ``[access]``, to which the preset's values are added.
-        problems: The list that receives minima above maxima, a base step that is too large for its range, outages
-            longer than twice their reach, a handover as long as a slot, and keys without effect.
-        """
+        """Fill in the preset's values, and check keys against each other."""
         known = keys(Access)
         section.fill_in(ACCESS_PRESETS[section.value("preset")].keys)
         for least, most in ORDERED:
@@ -383,8 +378,7 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Return the defaults that differ from a constellation's. With these defaults, the run and the windows of
-        stored packets are shorter, and TCP's buffers are larger."""
+        """Return the defaults that differ from a constellation's."""
         # A reconfiguration occurs every 15 s. At 250 Mbit/s, stored windows of whole seconds would then contain a
         # quarter of all packets. The packets in flight and in the queue during 100 ms are some 10 MB, and Linux uses
         # about half of a socket's buffer for data.
@@ -395,11 +389,7 @@ class Access(QueueKeys, FollowsConstellation):
         }
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Return the terminal, the gateway and the point of presence, in this order.
-
-        Returns: A tuple of three Station, with height 0 m. The tuple is used only with ``geometry = "constellation"``.
-            `stations` is ignored.
-        """
+        """Return the terminal, the gateway and the point of presence, in this order."""
         return tuple(self.place(key, key) for key in ("terminal", "gateway", "pop"))
 
 

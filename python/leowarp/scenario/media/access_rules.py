@@ -54,10 +54,7 @@ def check_quantiles(section: Section, problems: Problems) -> None:
 
 
 def keys_without_effect(section: Section) -> dict[str, tuple[str, ...]]:
-    """Return the keys of ``[access]`` that have no effect because of other keys, grouped by reason.
-
-    Returns: A dict from reason to TOML keys of ``[access]``. The message is "has no effect with" and the reason.
-    """
+    """Return the keys of ``[access]`` that have no effect because of other keys. The dict maps each reason to keys."""
     idle_keys: dict[str, tuple[str, ...]] = {}
     if section.value("geometry") == "profile":
         idle_keys['geometry = "profile"'] = _GEOMETRY

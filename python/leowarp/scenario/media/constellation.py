@@ -176,19 +176,12 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return an empty mapping. No key is idle, because a constellation uses every key of the other sections."""
         return {}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
         """Fill in the preset, and check the Walker keys. Without a preset, all Walker keys must be present. With a file
-        of orbital elements, no Walker key may be present.
-
-        section: The section ``[constellation]``, to which the preset's values are added. Keys that the text sets are
-            not changed.
-        problems: The list that receives mistakes: an unknown preset, missing Walker keys, Walker keys beside `tle`, a
-            phasing F that is not below P, and a hash without a file.
-        """
+        of orbital elements, no Walker key may be present."""
         preset = section.values.get("preset")
         if preset is not None and preset not in PRESETS:
             rule = f'there is no constellation "{preset}"'
@@ -244,7 +237,6 @@ class FollowsConstellation(MediumSection):
 
 
 def _complete_shells(section: Section, problems: Problems) -> None:
-    """Check that no Walker pattern is given beside shells, and that F is below P in each shell."""
     for key in SHAPE_KEYS:
         if section.gave(key):
             rule = "has no effect: each of [[constellation.shells]] has one of its own"

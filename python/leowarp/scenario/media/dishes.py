@@ -26,11 +26,7 @@ DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
 
 
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
-    """Apply the preset of each dish, and reject settings that dishes do not support.
-
-    is_constellation: Whether the medium is a constellation.
-    problems: The list that receives each broken rule.
-    """
+    """Apply the preset of each dish, and reject settings that dishes do not support."""
     for section in draft.dishes.values():
         if not is_constellation:
             rule = "has no effect: only stations of a [constellation] that is the medium have access links"

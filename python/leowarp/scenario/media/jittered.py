@@ -73,12 +73,7 @@ class Jittered(MediumSection):
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
         """Check that a table of samples is given if and only if `distribution` is "table". Also check that netem's
-        limit is in packets.
-
-        section: The section ``[jittered]``, which is not modified.
-        problems: The list to which mistakes are added. A mistake is a missing table, a table without effect, or a queue
-            in bytes.
-        """
+        limit is in packets."""
         drawn = section.value("distribution") == "table"
         given = section.values.get("table") is not None
         # A wrong table has already been reported, and is not reported as missing in addition.

@@ -119,10 +119,7 @@ class Measured(QueueKeys, MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check for keys that have no effect together with another key. Each such key is added to `problems`.
-
-        `media/measured` reads and checks the files.
-        """
+        """Check for keys that have no effect together with another key. `media/measured` checks the files."""
         # A capacity table has a value at every instant, so a rate given in addition would have no effect.
         for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
             if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:

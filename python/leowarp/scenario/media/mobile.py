@@ -237,13 +237,7 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check keys against each other. Every broken rule goes to `problems`.
-
-        section: The section ``[mobile]``, which is not changed.
-        problems: The list that receives the mistakes. The data bits must be whole bytes, and must not exceed the
-            codeword. The first transmission must not be shorter than the data or longer than the codeword. Keys without
-            effect are also reported, and unlimited queues on links that may reorder packets.
-        """
+        """Check keys against each other."""
         data, code = (section.value(name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which consists of whole bytes.
         if data % 8:
@@ -276,10 +270,7 @@ class Mobile(QueueKeys, FollowsConstellation):
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
         """Return the default MTU, with which a packet fills a codeword. For a channel over a constellation, the result
-        also contains `ROUTED_DEFAULTS`.
-
-        Returns: ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
-        """
+        also contains `ROUTED_DEFAULTS`."""
         # Length of the packet that fills a codeword's data bits, within the limits of the key `mtu`.
         packet_bytes = sections["mobile"].value("data_bits") // 8
         mtu_bytes = min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
@@ -293,11 +284,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Return the terminal and the gateway, in this order, under the names of the medium's stations.
-
-        Returns: Two Station, ``mobile`` and ``server``, at height 0 m. Routes are computed for a terminal that does not
-            move, whatever `speed_m_per_s` is.
-        """
+        """Return the terminal and the gateway, under the names of the medium's stations. Routes are computed for a
+        terminal that does not move, whatever `speed_m_per_s` is."""
         return tuple(self.place(key, name) for key, name in zip(("terminal", "gateway"), self.STATIONS, strict=True))
 
 

@@ -147,11 +147,7 @@ def is_any_on(section: Section) -> bool:
 
 
 def check_cures(tables: Mapping[str, Section], problems: Problems) -> None:
-    """Check that the rest of a scenario fulfils the requirements of the cures.
-
-    tables: All sections of the scenario, by name, decoded and completed.
-    problems: The list that receives each broken rule.
-    """
+    """Check that the rest of a scenario fulfils the requirements of the cures."""
     section = tables["cures"]
     on = Cures(**section.values).on()
     for keys, cures in _NEEDS:
@@ -185,9 +181,7 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
     """Check that the network delays every packet by less than each host's minimum retransmission timeout. The check
     applies if a sysctl sets this timeout.
 
-    section: The section `[cures]`.
     hosts: The section `[tcp]`, and the sections of single hosts that override it.
-    problems: The list that receives each broken rule.
     """
     on = Cures(**section.values).on()
     least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]

@@ -12,13 +12,7 @@ from leowarp.scenario.text.problems import Problems
 
 
 def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, problems: Problems) -> None:
-    """Check the keys for gaps and acquisitions, and their combination with the routing keys.
-
-    tables: All sections, decoded and completed.
-    is_any_cure: Whether ``[cures]`` switches any cure on.
-    problems: The list that receives the mistakes. Mistakes are keys without effect, interruptions as long as a route
-        interval, and routing keys that make links go down.
-    """
+    """Check the keys for gaps and acquisitions, and their combination with the routing keys."""
     _check_classes(tables, problems)
     isl, ground = tables["isl"], tables["ground"]
     gap_ns, spread_ns = (ground.value(f"{key}_ns") for key in GAP_KEYS[:2])
@@ -62,8 +56,7 @@ def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
 
 
 def _check_one(tables: Mapping[str, Section], name: str, key: str, longest_ns: int, problems: Problems) -> None:
-    """Check that an interruption ends before the next route update. Also check that no other key forbids the
-    interruption."""
+    """Check that an interruption ends before the next route update, and that no other key forbids it."""
     section = tables[name]
     interval_ns = tables["routing"].value("interval_ns")
     if longest_ns >= interval_ns:

@@ -19,7 +19,6 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
     The profile sets values first, the switches and sizes of [tcp] override them, and `tcp.sysctl` overrides both.
 
     tcp: The TCP keys of one host, merged over ``[tcp]``.
-    Returns: The values by name, as the agent writes them under /proc/sys.
 
     >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
     '0'

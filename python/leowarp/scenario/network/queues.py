@@ -87,13 +87,11 @@ MARKS_ALWAYS = ("cake",)
 class QueueKeys:
     """The keys of every section whose links have a queue.
 
-    `queue_parameters` holds the parameters that the text gives. Each name ends in its unit, for example ``{"target_ns":
-    5000000}``.
-
     queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes. A scenario sets at most one of these
         two limits. If neither `queue_pkts` nor `queue_bytes` is set, the queue is unlimited.
-    queue_parameters: The parameters as integers. An integer is a number of ns, bytes or ppm, an index in a list of
-        words, or 0 or 1 for a flag. If a parameter is missing, the kernel's default applies.
+    queue_parameters: The parameters as integers, for example ``{"target_ns": 5000000}``. An integer is a number of ns,
+        bytes or ppm, an index in a list of words, or 0 or 1 for a flag. If a parameter is missing, the kernel's default
+        applies.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
@@ -118,10 +116,8 @@ class QueueKeys:
 
 
 def complete_queue(section: Section, netem: bool, problems: Problems) -> None:
-    """Convert a section's queue parameters into numbers. Every broken rule goes to `problems`.
+    """Replace the texts in a section's queue parameters by numbers.
 
-    section: The section that describes a link with a queue. The texts in its ``queue_parameters`` are replaced by
-        numbers.
     netem: Whether links use netem, which excludes all other queueing disciplines.
     """
     # If the discipline in the text is wrong, the parameters are checked as if they belonged to the default discipline.
@@ -159,9 +155,7 @@ def complete_queue(section: Section, netem: bool, problems: Problems) -> None:
 def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str, str | int | bool]:
     """Return a discipline's parameters as a scenario writes them.
 
-    kind: A key of `PARAMETERS`.
-    parameters: A dict of the parameters as in a plan. The keys are names with unit suffix.
-    Returns: The parameters sorted by name, ready for TOML.
+    parameters: The parameters as in a plan. The keys are names with unit suffix.
 
     >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
     {'flows': 1024, 'target': '5 ms'}

@@ -83,7 +83,6 @@ def decode_section(
     """Decode the values of a section, and report every mistake to `problems`.
 
     name: The dotted name for messages, or "" for keys at the top.
-    schema: The dataclass whose fields declare the keys.
     node: The table of the section. A node that is not a table is a mistake and gives an empty section.
     elsewhere: A dict from key to another section that has this key. If a key is in the wrong section, the hint names
         the section that has this key.
@@ -142,8 +141,6 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
 def decode(raw: Any, declared: Key, origin: Origin) -> Any:
     """Decode the value of a key into the form of a plan.
 
-    raw: The value from the TOML parser.
-    declared: The key's declaration.
     origin: The file and line of the value, or its ``--set``. In a ``--set``, the value of a sysctl may be a bare
         integer.
     Returns: A quantity in the plan's unit (ns, bytes, bit/s, m, deg), or None for the key's word for "no value". Lists

@@ -83,10 +83,7 @@ def quantity(
 
     measure: One of the measures in `leowarp.base.units`. The name of the attribute must end in the measure's suffix.
     doc: The meaning of the key, for the reference page.
-    default, low, high: The values with units, as a user would write them. If the default is None, the value comes from
-        a preset, the gazetteer or the user.
-    none: The word for which the plan's value is None.
-    required: Whether a section without the key is a mistake. A required key has no default.
+    default, low, high, none, required: As in `Key`. A required key has no default.
     Returns: A dataclass field. The declared type is Any, so a class body can annotate the field with its real type.
     """
     value = None if default is None or default == none else measure.parse(default)
@@ -113,11 +110,7 @@ def queue(doc: str, default: str) -> Any:
 
 
 def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
-    """Declare a key whose value is one of a fixed set of words.
-
-    words: All allowed words, in the order of messages and the reference page.
-    default: One of the words. None means that a preset gives the value.
-    """
+    """Declare a key whose value is one of a fixed set of words, in the order of messages and the reference page."""
     return _field(Key("word", doc, default, words=words), default)
 
 
@@ -198,7 +191,6 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     Keys of base classes come last.
 
     section: A dataclass. The functions of this module made its fields. Fields without a declaration are not keys.
-    Returns: A mapping from str to (str, Key). Callers must not change it, because it is cached.
 
     >>> from leowarp.scenario import schema
     >>> keys(schema.Chain)["delay"][0]

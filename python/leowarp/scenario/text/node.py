@@ -27,9 +27,7 @@ class Node:
     def get(self, *path: str) -> Node | None:
         """Return the node at a path of keys, or None if there is none.
 
-        *path: The keys of nested tables. The path cannot go through lists.
-        Returns: The node. The result is None if a key is missing, or if the path leads through a list or a scalar. The
-            decoder reports the wrong type of such a list or scalar.
+        The result is also None if the path leads through a list or a scalar, whose wrong type the decoder reports.
         """
         node: Node | None = self
         for part in path:

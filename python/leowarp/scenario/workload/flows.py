@@ -72,7 +72,7 @@ _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in keys that follow from a flow's kind and from the run. Each violated rule is added to `problems`.
 
-    draft: The scenario. The scenario's stations must be complete, because a flow's ends are looked up among them.
+    draft: The scenario, with complete stations.
     document: The root table of the text. Messages about missing flows name its line.
     """
     traffic = draft.sections.get("traffic")
@@ -124,7 +124,6 @@ def station_names(draft: Draft) -> list[str]:
 
 
 def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check that source and destination are two different stations."""
     stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
@@ -233,7 +232,6 @@ def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
 
 
 def _check_names(draft: Draft, problems: Problems) -> None:
-    """Check that each name has the right form, and that no two flows have the same name."""
     first: dict[str, str] = {}
     named = [(section, section.values["name"]) for section in draft.flows if section.values.get("name") is not None]
     every = {name for _, name in named}
@@ -299,7 +297,6 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
 
 
 def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
-    """Check that a flow starts before it stops, and that both times are within the run."""
     start_ns = section.value("start_ns")
     stop_ns = section.values.get("stop_ns")
     if stop_ns is None:

@@ -44,11 +44,7 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
 
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
     """Fill in the parameters of the module from the hosts that use it. All these hosts must set the same parameters,
-    because they share the guest's only kernel.
-
-    draft: The scenario, whose modules are changed in place.
-    problems: The list to which an error is added for each parameter that differs between hosts.
-    """
+    because they share the guest's only kernel."""
     given = draft.modules.get(LOSS_DETECTION_MODULE)
     if given is not None:
         rule = "has its parameters from [tcp]"

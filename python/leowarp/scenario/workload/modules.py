@@ -35,7 +35,6 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
     ends in ``_ns``.
 
     node: The table ``[modules]``, or None if the text has none.
-    Returns: A section for each module, whose values are its parameters, sorted by name.
     """
     if node is None:
         return {}

@@ -79,10 +79,7 @@ class Traffic:
 
 
 def complete_traffic(draft: Draft, problems: Problems) -> None:
-    """Check ``[traffic]`` and add its cities to the stations. Every broken rule goes to `problems`.
-
-    draft: The scenario, whose medium must be a constellation.
-    """
+    """Check ``[traffic]`` and add its cities to the stations. The medium must be a constellation."""
     section = draft.sections["traffic"]
     _complete_cities(section, problems)
     _check_sizes(section, problems)
@@ -134,7 +131,6 @@ def _check_sizes(section: Section, problems: Problems) -> None:
 
 
 def _check_mix(section: Section, problems: Problems) -> None:
-    """Check that weights are whole numbers from 1 up."""
     for name, weight in section.values.get("congestion_controls", {}).items():
         if isinstance(weight, bool) or not isinstance(weight, int) or not 1 <= weight <= 10**6:
             rule = f"{weight!r:.40} is not a weight, a whole number from 1 to 1000000"
