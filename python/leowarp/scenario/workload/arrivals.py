@@ -27,7 +27,7 @@ from leowarp.scenario.workload.traffic import Traffic
 
 if TYPE_CHECKING:
     from leowarp.scenario.network.links import Ground, Network, Station
-    from leowarp.scenario.sections import Run
+    from leowarp.scenario.schema import Run
 
 _TCP_HEADER_BYTES = 32
 """A segment as long as the MTU has headers of this length: IPv4 (20 bytes), TCP (20) and TCP's timestamps (12)."""

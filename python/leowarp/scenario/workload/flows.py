@@ -12,7 +12,7 @@ from itertools import count
 
 from leowarp.base import units
 from leowarp.base.spelling import nearest, one_of
-from leowarp.scenario import sections
+from leowarp.scenario.network.hosts import CONGESTION_CONTROLS, Flow
 from leowarp.scenario.network.links import IP_HEADER_BYTES
 from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.draft import Draft
@@ -100,9 +100,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
             _check_client_start(section, problems)
     if traffic is not None:
         for name in traffic.values.get("congestion_controls", {}):
-            mixed = Section(
-                "traffic", traffic.where("congestion_controls"), {"congestion_control": name}, schema=sections.Flow
-            )
+            mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name}, schema=Flow)
             _check_congestion_control(mixed, draft, problems)
     # Names are checked for all flows together, because two flows must not have the same name.
     _check_names(draft, problems)
@@ -113,7 +111,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
 def fields_of_other_kinds(kind: str) -> dict[str, str]:
     """Return the fields of `Flow` that only other kinds of flow have, each with its key. Flows of this kind have None
     in these fields."""
-    known = keys(sections.Flow)
+    known = keys(Flow)
     others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
     return {known[key][0]: key for key in others}
 
@@ -141,7 +139,7 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
 def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
     """Check that a flow has no keys that belong to other kinds of flows. Probes may have only one key that sets their
     pace."""
-    known = keys(sections.Flow)
+    known = keys(Flow)
     for field, key in fields_of_other_kinds(kind).items():
         if section.gave(key):
             kinds = " and ".join(other for other, only in FLOW_KEYS.items() if key in only)
@@ -287,8 +285,8 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
     kernel = draft.sections["guest"].value("kernel")
     own = draft.sections["guest"].gave("cc_modules")
     # Congestion controls of a user's own kernel or module are known only once the guest boots.
-    if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
-        hint = one_of(name, sections.CONGESTION_CONTROLS, "it has:")
+    if kernel == "default" and not own and name not in CONGESTION_CONTROLS:
+        hint = one_of(name, CONGESTION_CONTROLS, "it has:")
         hint += "; a module of your own (guest.cc_modules) or a kernel of your own (guest.kernel) may have others"
         section.refuse(problems, "congestion_control", f'the guest kernel has no congestion control "{name}"', hint)
     elif _CC_NAME.fullmatch(name) is None:
