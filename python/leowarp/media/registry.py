@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps the type of `plan.medium` to the class that plans this medium. `scenario.media.medium` has the only other list
-of media."""
+"""Finds the class that plans a medium, by the type of `plan.medium`. `scenario.media.medium` has the list of media."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -14,24 +12,14 @@ from leowarp.ephemeris import Ephemeris, ephemeris_of
 from leowarp.media.protocol import PlannedMedium
 from leowarp.routes import Routes
 from leowarp.scenario.extent import check_extent
-from leowarp.scenario.schema import Access, Chain, Constellation, Jittered, Measured, Mobile, Plan
-
-_PLANNED: Mapping[type, tuple[str, str]] = {
-    Constellation: ("leowarp.media.constellation", "PlannedConstellation"),
-    Measured: ("leowarp.media.measured", "PlannedMeasured"),
-    Chain: ("leowarp.media.chain", "PlannedChain"),
-    Jittered: ("leowarp.media.jittered", "PlannedJittered"),
-    Access: ("leowarp.media.access", "PlannedAccess"),
-    Mobile: ("leowarp.media.mobile", "PlannedMobile"),
-}
-"""The module and class of each medium, by the section's type. A module is imported only when a plan uses its medium,
-because importing all six takes 0.2 s."""
+from leowarp.scenario.schema import Plan
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
-    """Return the plan's medium, as an instance of its class in this package."""
-    package, name = _PLANNED[type(plan.medium)]
-    medium: type[PlannedMedium[Any]] = getattr(import_module(package), name)
+    """Return the plan's medium. For ``[chain]`` with its class `Chain`, it is a `PlannedChain` of `media.chain`."""
+    # A module is imported only when a plan uses its medium, because importing all six takes 0.2 s.
+    module = import_module(f"leowarp.media.{plan.medium.NAME}")
+    medium: type[PlannedMedium[Any]] = getattr(module, f"Planned{type(plan.medium).__name__}")
     return medium(plan, plan.medium)
 
 

@@ -18,8 +18,7 @@ from leowarp.scenario.network.interruptions import check_interruptions
 from leowarp.scenario.network.links import UPDATE_KEYS
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, is_per_host
 from leowarp.scenario.network.queues import QueueKeys, complete_queue
-from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.decoding import Draft, Section
 from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 from leowarp.scenario.workload.flows import complete_flows, station_names

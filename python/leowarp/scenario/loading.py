@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from leowarp.scenario import schema
 from leowarp.scenario.completion import complete
@@ -16,9 +15,8 @@ from leowarp.scenario.document import Overrides, read_document
 from leowarp.scenario.media.dishes import DISH
 from leowarp.scenario.media.medium import MEDIA
 from leowarp.scenario.names.examples import found
-from leowarp.scenario.text.decoding import Section, decode_section
-from leowarp.scenario.text.draft import Draft
-from leowarp.scenario.text.key import Key, keys
+from leowarp.scenario.text.decoding import Draft, Section, decode_section
+from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems, unknown_key_hint
 from leowarp.scenario.workload.modules import decode_modules
@@ -206,15 +204,7 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
     therefore runs unchanged."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
-        draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
-
-
-@dataclass(frozen=True)
-class _Pinned:
-    """A section whose only key is a table of sysctls. It exists so that the decoder of sections can check such a
-    table."""
-
-    sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
+        draft.pinned[host] = decode_section(name, schema.Tcp, Node({"sysctl": node}, node.origin), problems)
 
 
 TABLES: dict[str, type] = {

@@ -10,8 +10,7 @@ from __future__ import annotations
 from leowarp.scenario.media.access import Access
 from leowarp.scenario.network.cures import is_any_on
 from leowarp.scenario.network.queues import complete_queue
-from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.decoding import Draft, Section
 from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.problems import Problems
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from leowarp.base import units
 from leowarp.scenario.network.cures import is_any_on
-from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.decoding import Draft, Section
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_IPV6 = "6.12+net"

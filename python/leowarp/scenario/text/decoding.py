@@ -41,18 +41,12 @@ class Section:
     schema: type = object
 
     def where(self, key: str) -> Origin:
-        """Return the position of a key in the text. If the key is missing, return the position of the section's
-        beginning.
-
-        key: The name in TOML, without the unit's suffix.
-        """
+        """Return the position of a key in the text, by its name in TOML. If the key is missing, return the position of
+        the section's beginning."""
         return self.nodes[key].origin if key in self.nodes else self.origin
 
     def gave(self, key: str) -> bool:
-        """Return whether the text contains the key. The value of the key may be wrong.
-
-        key: The name in TOML, without the unit's suffix.
-        """
+        """Return whether the text contains the key. The value of the key may be wrong."""
         return key in self.nodes
 
     def value(self, attribute: str) -> Any:
@@ -75,6 +69,33 @@ class Section:
     def refuse(self, problems: Problems, key: str, rule: str, hint: str | None = None) -> None:
         """Add a mistake in the value of a key to `problems`."""
         problems.add(self.where(key), f"{self.name}.{key}", rule, hint)
+
+
+@dataclass(kw_only=True)
+class Draft:
+    """A mutable scenario, from which the `Scenario` is made. The docstring of `Scenario` explains the attributes.
+
+    First, all sections are decoded. Then, presets, the medium's defaults and the medium's stations are added.
+
+    name: The run's name, or "" if it is missing or wrong.
+    sections: The content of the tables of `loading.TABLES`. Only media that the text mentions are present.
+    stations, flows: The sections in the order of the file. If the medium defines the stations, `completion` replaces
+        them.
+    modules: The parameters of each kernel module, as texts.
+    hosts, pinned: For each station name, `hosts` has the content of ``[hosts.NAME.tcp]``, and `pinned` has the content
+        of ``[hosts.NAME.sysctl]``.
+    dishes: A dict from the index of a station to its ``[stations.access]``.
+    """
+
+    # Unlike a `Scenario`, a draft is changed in place; a `Scenario` is made from it only if there is no mistake.
+    name: str
+    sections: dict[str, Section]
+    stations: list[Section]
+    flows: list[Section]
+    modules: dict[str, Section]
+    hosts: dict[str, Section] = field(default_factory=dict)
+    pinned: dict[str, Section] = field(default_factory=dict)
+    dishes: dict[int, Section] = field(default_factory=dict)
 
 
 def decode_section(

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leowarp.scenario.network.hosts import LOSS_DETECTION_MODULE, LOSS_DETECTIONS, OWN_SCOREBOARD
+from leowarp.scenario.network.hosts import LOSS_DETECTION_MODULE, OWN_SCOREBOARD
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS
-from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.decoding import Draft, Section
 from leowarp.scenario.text.problems import Problems
 
 _RECOVERY, _SACK = "net.ipv4.tcp_recovery", "net.ipv4.tcp_sack"
@@ -113,6 +112,3 @@ def _text(value: object, scale: int) -> str:
     """Return a parameter in the form in which the module reads it. The result is a whole number. 0 means one round
     trip."""
     return "0" if value is None else str(round(value * scale))  # type: ignore[operator]
-
-
-assert set(OWN_SCOREBOARD) < set(LOSS_DETECTIONS)

@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from leowarp.base.spelling import one_of
 from leowarp.scenario.network.family import KERNEL_WITH_IPV6
 from leowarp.scenario.network.hosts import Flow
-from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.decoding import Draft, Section
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_MPTCP = KERNEL_WITH_IPV6
