@@ -25,7 +25,7 @@ from leowarp.scenario.media.mobile import Mobile
 from leowarp.scenario.network.cures import Cures
 from leowarp.scenario.network.hosts import CONGESTION_CONTROLS, PROFILES, Flow, Host, Tcp
 from leowarp.scenario.network.links import Ground, Isl, Network, Routing, Station
-from leowarp.scenario.text.key import InputFile, count, files, flag, keys, quantity, sysctl, text, word
+from leowarp.scenario.text.key import InputFile, count, files, flag, keys, quantity, sysctl, text, time, word
 from leowarp.scenario.write import SCHEMA_VERSION, plan_text
 
 
@@ -40,16 +40,8 @@ class Run:
         ("duration", "flows"),
         "duration",
     )
-    linger_ns: int = quantity(
-        units.TIME,
-        'ends = "flows": time from the end of the last flow to the end of the run.',
-        "1 s",
-        low="0 s",
-        high="1 h",
-    )
-    start_ns: int = quantity(
-        units.TIME, "Time of the constellation's clock when the run's clock is 0.", "0 s", low="0 s", high="3650 d"
-    )
+    linger_ns: int = time('ends = "flows": time from the end of the last flow to the end of the run.', "1 s", "1 h")
+    start_ns: int = time("Time of the constellation's clock when the run's clock is 0.", "0 s", "3650 d")
     # The limit 2^63 - 1 is the largest integer in TOML.
     seed: int = count("Seed of all random choices; each component has a random stream of its own.", 1, 0, 2**63 - 1)
 
@@ -87,12 +79,8 @@ class Observe:
         ("none", "changes", "all"),
         "changes",
     )
-    packets_before_ns: int = quantity(
-        units.TIME, "Time before a route change at which storing starts.", "1 s", low="0 s", high="1 h"
-    )
-    packets_after_ns: int = quantity(
-        units.TIME, "Time after a route change at which storing ends.", "3 s", low="0 s", high="1 h"
-    )
+    packets_before_ns: int = time("Time before a route change at which storing starts.", "1 s", "1 h")
+    packets_after_ns: int = time("Time after a route change at which storing ends.", "3 s", "1 h")
     reordering_threshold_pkts: int = quantity(
         units.PACKETS,
         "RFC 5236's thresholds of displacement and buffer (DT, BT). A route change displaces packets by a queue and "
@@ -144,8 +132,8 @@ class Plan:
 
     Two plans are equal if their files have the same names and contents. The files' locations are not compared. For
     media other than a constellation, the defaults of `isl`, `ground`, `routing` and `cures` have no effect. For
-    `jittered`, this is also true of `network`. Of these media, only a mobile channel with routes over a constellation
-    uses the four sections.
+    `jittered`, this is also true of `network`. Only a mobile channel with routes over a constellation uses the four
+    sections.
 
     Attributes
     ----------

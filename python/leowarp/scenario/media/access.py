@@ -24,7 +24,7 @@ from leowarp.scenario.names.presets import Preset
 from leowarp.scenario.network.links import Station, latitude, longitude
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.key import count, instant, keys, names, overhead, quantity, queue, share, text, word
+from leowarp.scenario.text.key import count, instant, keys, names, overhead, quantity, queue, share, text, time, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -72,32 +72,21 @@ class Access(QueueKeys, FollowsConstellation):
     # The default of 15 s is from the study. The seconds 12, 27, 42 and 57 of the minute are from Pan and others' public
     # documentation of the schedule, confirmed in LENS.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
-    phase_ns: int = quantity(
-        units.TIME, "Time of a reconfiguration, counted from 0:00 of the wall clock; the others lie whole `period`s "
-        "before and after.",
-        "12 s", low="0 s", high="1 h",
+    phase_ns: int = time(
+        "Time of a reconfiguration, counted from 0:00 of the wall clock; the others lie whole `period`s before and "
+        "after.", "12 s", "1 h",
     )  # fmt: skip
     # The study pinged the first hop behind the ground station, so there is no further delay to a server.
-    server_delay_ns: int = quantity(
-        units.TIME,
-        "One-way delay between gateway and server, in addition to all other delays.",
-        "0 s",
-        low="0 s",
-        high="10 s",
+    server_delay_ns: int = time(
+        "One-way delay between gateway and server, in addition to all other delays.", "0 s", "10 s"
     )
 
     # The limits of a slot's RTT are read off figure 3 of the study: the smallest and the largest minimum RTT.
-    base_rtt_min_ns: int = quantity(
-        units.TIME, "Smallest RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
-    )
-    base_rtt_max_ns: int = quantity(
-        units.TIME, "Largest RTT that a slot can have, without jitter and waiting.", "35 ms", low="0 s", high="10 s"
-    )
+    base_rtt_min_ns: int = time("Smallest RTT that a slot can have, without jitter and waiting.", "20 ms", "10 s")
+    base_rtt_max_ns: int = time("Largest RTT that a slot can have, without jitter and waiting.", "35 ms", "10 s")
     # The minimum is an assumption. The study says that the RTT "changes regularly", by several ms. The bases of two
     # successive slots must therefore differ.
-    base_step_min_ns: int = quantity(
-        units.TIME, "Smallest difference between the RTTs of two successive slots.", "3 ms", low="0 s", high="1 s"
-    )
+    base_step_min_ns: int = time("Smallest difference between the RTTs of two successive slots.", "3 ms", "1 s")
 
     # The quantiles have no default, because only a range was published. In recordings of dishes, base round trips are
     # skewed (docs/validation.md).
@@ -125,12 +114,8 @@ class Access(QueueKeys, FollowsConstellation):
     )
     # LeoCC measured a mean of 2.2 ms and a standard deviation of 1.2 ms above each slot's minimum delay. The
     # correlation is 0.70 after 10 ms, 0.46 after 20 ms and 0.34 after 30 ms. Steps of 28 ms match these values.
-    jitter_ns: int = quantity(
-        units.TIME,
-        "Mean delay above the base on the downlink (Erlang distribution of order 3).",
-        "2.2 ms",
-        low="0 s",
-        high="1 s",
+    jitter_ns: int = time(
+        "Mean delay above the base on the downlink (Erlang distribution of order 3).", "2.2 ms", "1 s"
     )
     jitter_step_ns: int = quantity(
         units.TIME, "Mean duration of one value of `jitter` (geometric distribution, whole frames).",
@@ -140,10 +125,9 @@ class Access(QueueKeys, FollowsConstellation):
     # The default is calibrated. With the default, RTTs measured 10 ms apart differ by 6.3 ms on average, and RTTs
     # measured one round trip apart by 7.2 ms. With any step from 3 to 9 ms, both mean differences are within 15 % of
     # the study's 6.7 ms.
-    jitter_up_ns: int = quantity(
-        units.TIME, "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms",
-        low="0 s", high="1 s",
-    )  # fmt: skip
+    jitter_up_ns: int = time(
+        "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms", "1 s"
+    )
     jitter_up_step_ns: int = quantity(
         units.TIME, "Mean duration of one value of `jitter_up` (uniform from half of it to one and a half, whole "
         "frames).",
@@ -175,22 +159,16 @@ class Access(QueueKeys, FollowsConstellation):
         "hold",
     )
     # The study says 35 to 50 ms in its comments.
-    handover_min_ns: int = quantity(units.TIME, "Shortest duration of that effect.", "35 ms", low="0 s", high="1 s")
-    handover_max_ns: int = quantity(
-        units.TIME, "Longest duration of that effect (uniform between the two).", "50 ms", low="0 s", high="1 s"
-    )
+    handover_min_ns: int = time("Shortest duration of that effect.", "35 ms", "1 s")
+    handover_max_ns: int = time("Longest duration of that effect (uniform between the two).", "50 ms", "1 s")
     # The profile's study says "an additional 30 ms to 50 ms".
-    spike_min_ns: int = quantity(
-        units.TIME, 'handover = "spike": smallest additional delay at the start of the reconfiguration.',
-        "30 ms", low="0 s",
-        high="1 s",
-    )  # fmt: skip
-    spike_max_ns: int = quantity(
-        units.TIME,
+    spike_min_ns: int = time(
+        'handover = "spike": smallest additional delay at the start of the reconfiguration.', "30 ms", "1 s"
+    )
+    spike_max_ns: int = time(
         'handover = "spike": largest additional delay at the start of the reconfiguration (uniform between the two).',
         "50 ms",
-        low="0 s",
-        high="1 s",
+        "1 s",
     )
 
     # This default was calibrated together with the other defaults for outages. With the calibrated values, 1.5 % of
@@ -216,9 +194,9 @@ class Access(QueueKeys, FollowsConstellation):
     )  # fmt: skip
     # By default, stalls are off (0 s), because no article about Starlink reports stalls. OneWeb's recording has 2.4
     # stalls of 41 ms per second (docs/guides/access-links.md, the profile oneweb).
-    stall_every_ns: int = quantity(
-        units.TIME, "Mean time between stalls. In a stall the packets of one random direction wait, as with handover = "
-        '"hold"; 0 s: no stalls.', "0 s", low="0 s", high="1 h",
+    stall_every_ns: int = time(
+        "Mean time between stalls. In a stall the packets of one random direction wait, as with handover = "
+        '"hold"; 0 s: no stalls.', "0 s", "1 h",
     )  # fmt: skip
     stalls: tuple[str, ...] = names(
         "Quantiles of the durations of stalls, evenly spaced from the shortest to the longest."
@@ -232,9 +210,9 @@ class Access(QueueKeys, FollowsConstellation):
     )
     # The default is 0 s, because no article gives the length of a burst. TCP's throughput depends on the length of a
     # burst (docs/validation.md).
-    loss_burst_ns: int = quantity(
-        units.TIME, "Duration of one burst of residual loss; all packets sent during it are lost. 0 s: packets are "
-        "lost one at a time.", "0 s", low="0 s", high="1 s",
+    loss_burst_ns: int = time(
+        "Duration of one burst of residual loss; all packets sent during it are lost. 0 s: packets are lost one at a "
+        "time.", "0 s", "1 s",
     )  # fmt: skip
 
     # The study says "some 250 Mbps".
@@ -295,10 +273,9 @@ class Access(QueueKeys, FollowsConstellation):
     )
     schedule_up_max_bps: int = quantity(units.RATE, "The same: best.", "50 Mbit/s", low="100 kbit/s", high="100 Gbit/s")
     # Assumption: the busy hour is 20:00 in eastern Australia (where the study was made), which is 10:00 UTC.
-    busy_hour_ns: int = quantity(
-        units.TIME, 'capacity = "schedule": time of day of `clock` at which capacity is lowest.', "10 h", low="0 s",
-        high="24 h",
-    )  # fmt: skip
+    busy_hour_ns: int = time(
+        'capacity = "schedule": time of day of `clock` at which capacity is lowest.', "10 h", "24 h"
+    )
     busy_ratio: float = share('capacity = "schedule": share of the tests\' variance that the hour explains.', "15 %")
 
     # The limit is an assumption. At 250 Mbit/s, 5000 packets take 0.24 s. During a handover of 50 ms, less than half of
@@ -341,12 +318,8 @@ class Access(QueueKeys, FollowsConstellation):
     )
     # The default of 5.5 ms is calibrated. With this default, the shortest round trips that follow from slant ranges are
     # a little above 20 ms.
-    processing_delay_ns: int = quantity(
-        units.TIME,
-        'geometry = "constellation": one-way delay in addition to propagation.',
-        "5.5 ms",
-        low="0 s",
-        high="1 s",
+    processing_delay_ns: int = time(
+        'geometry = "constellation": one-way delay in addition to propagation.', "5.5 ms", "1 s"
     )
 
     @classmethod

@@ -13,7 +13,7 @@ from typing import ClassVar
 from leowarp.base import units
 from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.key import InputFile, file, overhead, quantity, queue, share, word
+from leowarp.scenario.text.key import InputFile, file, overhead, quantity, queue, share, time, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -28,16 +28,11 @@ class Jittered(MediumSection):
     IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
 
-    delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
-    delay_up_ns: int = quantity(
-        units.TIME, "One-way delay, B to A; this direction has no jitter.", "0 s", low="0 s", high="60 s"
-    )
+    delay_ns: int = time("Mean one-way delay, A to B.", "100 ms", "60 s")
+    delay_up_ns: int = time("One-way delay, B to A; this direction has no jitter.", "0 s", "60 s")
     # netem's parameter is the standard deviation for its tables, but the half-width for its uniform distribution
     # (net/sched/sch_netem.c, tabledist). leowarp's key is the standard deviation for every distribution.
-    jitter_ns: int = quantity(
-        units.TIME, "Standard deviation of the packets' delay, A to B, for every distribution.", "1 ms", low="0 s",
-        high="2 s",
-    )  # fmt: skip
+    jitter_ns: int = time("Standard deviation of the packets' delay, A to B, for every distribution.", "1 ms", "2 s")
     distribution: str = word(
         "Distribution of the delays: uniform (mean +- sqrt(3) jitter), normal, exponential (on top of delay - jitter), "
         "or that of the samples in `table`.",

@@ -25,7 +25,7 @@ from leowarp.scenario.network.links import (
 )
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.key import InputFile, count, file, flag, keys, overhead, quantity, queue, text, word
+from leowarp.scenario.text.key import InputFile, count, file, flag, keys, overhead, quantity, queue, text, time, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -125,16 +125,11 @@ class Mobile(QueueKeys, FollowsConstellation):
     )
     # The delays are from tauran2018, which states 10 ms without a retransmission and 70 ms with three retransmissions.
     # Delays in equal steps are our interpretation.
-    first_delay_ns: int = quantity(
-        units.TIME, "Time from the start of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
-        high="10 s",
-    )  # fmt: skip
-    retransmission_delay_ns: int = quantity(
-        units.TIME,
-        "Time from the start of a transmission to the start of the next one.",
-        "20 ms",
-        low="0 s",
-        high="10 s",
+    first_delay_ns: int = time(
+        "Time from the start of a transmission to its decoding, propagation included.", "10 ms", "10 s"
+    )
+    retransmission_delay_ns: int = time(
+        "Time from the start of a transmission to the start of the next one.", "20 ms", "10 s"
     )
     threshold_kind: str = word(
         "Condition for decoding: a fixed multiple of the data bits, or a multiple that depends on the code rate of the "
@@ -183,11 +178,9 @@ class Mobile(QueueKeys, FollowsConstellation):
         "it until the link gives it up.",
         True,
     )
-    return_delay_ns: int = quantity(
-        units.TIME, "One-way delay from the terminal to the satellite; this direction loses no packets.",
-        "10 ms", low="0 s",
-        high="10 s",
-    )  # fmt: skip
+    return_delay_ns: int = time(
+        "One-way delay from the terminal to the satellite; this direction loses no packets.", "10 ms", "10 s"
+    )
     return_rate_bps: int | None = quantity(
         units.RATE, "Rate from the terminal to the satellite.", "none", low="10 kbit/s", high="10 Gbit/s", none="none"
     )
@@ -197,11 +190,9 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("constant", "constellation"),
         "constant",
     )
-    forward_delay_ns: int = quantity(
-        units.TIME, 'delays = "constant": one-way delay between server and last satellite, in each direction.',
-        "80 ms", low="0 s",
-        high="10 s",
-    )  # fmt: skip
+    forward_delay_ns: int = time(
+        'delays = "constant": one-way delay between server and last satellite, in each direction.', "80 ms", "10 s"
+    )
     last_satellite: str = word(
         'delays = "constellation": choice of the last satellite among those that the terminal sees. kept: the current '
         "one until the terminal no longer sees it, then the highest; highest: always the highest; shortest: the one on "

@@ -9,7 +9,7 @@ from typing import Any
 
 from leowarp.base import units
 from leowarp.scenario.network.background import RateKeys
-from leowarp.scenario.text.key import InputFile, count, file, flag, overhead, quantity, share, text, word
+from leowarp.scenario.text.key import InputFile, count, file, flag, overhead, quantity, share, text, time, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
 """The length of the IP header for each `network.family`. The IPv4 header is without options (RFC 791, 3.1). The IPv6
@@ -105,10 +105,7 @@ class Isl(RateKeys):
         "connects two shells.",
         False,
     )
-    acquisition_ns: int = quantity(
-        units.TIME, "Time to point the lasers of a link that the rule has just added.", "0 s", low="0 s",
-        high="1 h",
-    )  # fmt: skip
+    acquisition_ns: int = time("Time to point the lasers of a link that the rule has just added.", "0 s", "1 h")
     # Links that exist only for some time are mostly those between crossing planes (Chaudhry and Yanikomeroglu, "Laser
     # Intersatellite Links in a Starlink Constellation: A Classification and Analysis", 2021). We found no source that
     # gives different times for different classes of links.
@@ -156,14 +153,10 @@ class Ground(RateKeys):
     delay: str = word(
         "Delay of a ground link: its slant range divided by c, or zero.", ("slant-range", "zero"), "slant-range"
     )
-    handover_gap_ns: int = quantity(
-        units.TIME, "Time for which a station has no link when it changes to another satellite.", "0 s", low="0 s",
-        high="1 h",
-    )  # fmt: skip
-    handover_gap_spread_ns: int = quantity(
-        units.TIME, "handover_gap: each gap is uniform within this distance of it.", "0 s", low="0 s",
-        high="1 h",
-    )  # fmt: skip
+    handover_gap_ns: int = time(
+        "Time for which a station has no link when it changes to another satellite.", "0 s", "1 h"
+    )
+    handover_gap_spread_ns: int = time("handover_gap: each gap is uniform within this distance of it.", "0 s", "1 h")
     in_gap: str = word(
         "handover_gap: during a gap, packets for the link are lost (lost), wait in its queue (buffered), or take the "
         "previous path (old: make before break).",

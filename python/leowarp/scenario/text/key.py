@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from leowarp.base.units import BYTES, PACKETS, RATIO, Quantity
+from leowarp.base.units import BYTES, PACKETS, RATIO, TIME, Quantity
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,11 @@ def quantity(
     value = None if default is None or default == none else measure.parse(default)
     key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)
     return _field(key, value, required)
+
+
+def time(doc: str, default: str, high: str) -> Any:
+    """Declare a key whose value is a time from 0 s to `high`."""
+    return quantity(TIME, doc, default, low="0 s", high=high)
 
 
 def share(doc: str, default: str | None) -> Any:

@@ -12,7 +12,7 @@ from leowarp.base.spelling import one_of
 from leowarp.scenario.names.cities import CITIES, COORDINATES
 from leowarp.scenario.network.links import Station
 from leowarp.scenario.text.decoding import Draft, Section, decode_section
-from leowarp.scenario.text.key import InputFile, count, file, keys, names, quantity, table, word
+from leowarp.scenario.text.key import InputFile, count, file, keys, names, quantity, table, time, word
 from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 
@@ -51,7 +51,7 @@ class Traffic:
         units.FLOW_RATE, "Flows that arrive per second, over all pairs together (Poisson).", low="0.001 flows/s",
         high="1000000 flows/s", required=True,
     )  # fmt: skip
-    start_ns: int = quantity(units.TIME, "When the first may arrive.", "0 s", low="0 s", high="30 d")
+    start_ns: int = time("When the first may arrive.", "0 s", "30 d")
     stop_ns: int | None = quantity(units.TIME, "When no more arrive.", "end", low="1 ms", high="30 d", none="end")
     sizes: str = word(
         "Distribution of the flows' sizes; `file`: each size is sampled from a list.",
