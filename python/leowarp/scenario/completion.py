@@ -11,15 +11,13 @@ from leowarp.scenario.media.dishes import complete_dishes
 from leowarp.scenario.media.medium import MEDIA, medium_of
 from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.names.gazetteer import PLACES
-from leowarp.scenario.network.background import RateKeys, check_background
 from leowarp.scenario.network.cures import check_cures, check_waits, is_any_on
 from leowarp.scenario.network.family import complete_family
 from leowarp.scenario.network.interruptions import check_interruptions
 from leowarp.scenario.network.links import UPDATE_KEYS
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, is_per_host
-from leowarp.scenario.network.queues import QueueKeys, complete_queue
-from leowarp.scenario.text.decoding import Draft, Section
-from leowarp.scenario.text.node import Node
+from leowarp.scenario.network.queues import QueueKeys, RateKeys, check_background, complete_queue
+from leowarp.scenario.text.decoding import Draft, Node, Section
 from leowarp.scenario.text.problems import Problems
 from leowarp.scenario.workload.flows import complete_flows, station_names
 from leowarp.scenario.workload.loss_detection import check_loss_detection, complete_loss_detection

@@ -28,7 +28,7 @@ from leowarp.scenario.names.examples import instead_of
 from leowarp.scenario.network.links import Ground, Isl
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.counts import check_headers, check_lists
-from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.decoding import Node
 from leowarp.scenario.text.positions import KeyPath, key_lines
 from leowarp.scenario.text.problems import Origin, Problem, ScenarioProblems
 from leowarp.scenario.workload.modules import HANDOVER_AWARE

@@ -15,9 +15,8 @@ from leowarp.scenario.document import Overrides, read_document
 from leowarp.scenario.media.dishes import DISH
 from leowarp.scenario.media.medium import MEDIA
 from leowarp.scenario.names.examples import found
-from leowarp.scenario.text.decoding import Draft, Section, decode_section
+from leowarp.scenario.text.decoding import Draft, Node, Section, decode_section
 from leowarp.scenario.text.key import keys
-from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems, unknown_key_hint
 from leowarp.scenario.workload.modules import decode_modules
 from leowarp.scenario.workload.traffic import Traffic

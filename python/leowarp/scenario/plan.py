@@ -106,7 +106,6 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
     """Return the plan of a scenario file with overrides, or the given plan.
 
     scenario: A scenario file, a run directory or a plan. A plan is returned unchanged, except for `kernel`.
-    overrides: A list of "KEY=VALUE", or a dict. The dotted keys and the values have the same form as for `load`.
     kernel: The guest kernel to use instead of the plan's kernel. It is a name on the shelf, or the path of a kernel
         tree or binary. A caller who passes this argument permits the kernel to run.
     Raises ScenarioError for the same reasons as `load` and `resolve`; also if overrides are given for a plan, because a
@@ -140,7 +139,6 @@ def _medium(built: Mapping[str, Any]) -> Medium:
 
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
-    """Return a section as its dataclass. Missing values get the defaults of the class."""
     # The hashes in the text are left out: they were compared when the files were looked up, and the plan contains the
     # files' own hashes.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
@@ -159,8 +157,6 @@ def _flow(section: Section) -> schema.Flow:
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
-    """Return a station's host. The host's own keys override the common TCP keys. Its sysctls follow from its own keys
-    and the common keys."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
     # The host's sysctls are added to the sysctls of [tcp]. Every other key of the host replaces the same key of [tcp].
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
@@ -180,9 +176,8 @@ def _found_files(
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
     """Find and hash the files that a section names.
 
-    copies: A dict from the name of a file to its sha256, for the files of earlier sections. The function adds the files
-        of this section.
-    Returns: A dict from attribute of the section to the file that was found. Missing files are left out.
+    copies: The sha256 of each file of earlier sections, by name. The function adds the files of this section.
+    Returns: The files that were found, by attribute of the section.
     """
     # The text of a plan also contains hashes of files, which are not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
@@ -222,8 +217,6 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
     in a run's directory. The file's hash must equal `wanted`.
 
     wanted: The sha256 in the plan. None means that any content is accepted, as in a user's scenario.
-    Returns: The file, or None if it is missing, unreadable or different. If the result is None, the mistake is added to
-        `problems`.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):

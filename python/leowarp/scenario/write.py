@@ -34,16 +34,12 @@ def plan_text(plan: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as a TOML basic string.
-
-    text: Any text. Control characters and quotes are escaped.
-    """
+    """Return a text as a TOML basic string."""
     # JSON's escapes are valid in TOML, but TOML also requires U+007F to be escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _lines(plan: Any) -> Iterator[str]:
-    """Yield the lines of the plan's text."""
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
     yield f"schema = {SCHEMA_VERSION}"

@@ -34,12 +34,6 @@ class Access(QueueKeys, FollowsConstellation):
 
     The profile reproduces published statistics. It does not model the radio. Capacity, delay and loss do not depend on
     each other. Only reconfigurations affect capacity, delay and loss together (docs/limitations.md, access links).
-
-    base_rtts: The evenly spaced quantiles of a slot's base round trip. If the list is empty, the keys `base_rtt_min`,
-        `base_rtt_max` and `base_step_min` apply.
-    residual_loss_ratio, residual_loss_up_ratio: The share of packets lost outside outages, 0 to 1. Both ratios are None
-        until the preset is filled in.
-    constellation: The constellation whose satellites give the delays with ``geometry = "constellation"``, or None.
     """
 
     NAME: ClassVar = "access"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leowarp.scenario.media.medium_section import MediumSection
-from leowarp.scenario.network.background import RateKeys
+from leowarp.scenario.network.queues import RateKeys
 from leowarp.scenario.text.key import count, overhead, share, time
 
 

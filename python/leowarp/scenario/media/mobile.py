@@ -35,14 +35,9 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     speed_m_per_s, carrier_hz: The terminal's speed v and the carrier frequency, which determine the half width v /
         lambda of the Doppler spectrum. At 0 m/s, the fading does not change during the run.
-    data_bits, codeword_bits: The number of data bits in a codeword, and the number of all its bits. A codeword carries
-        one IP packet. `data_bits` divided by `codeword_bits` is the mother code's rate.
+    data_bits, codeword_bits: `data_bits` divided by `codeword_bits` is the mother code's rate.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
-    threshold_ratio, first_target_ratio, target_ratio: The threshold is the mutual information per data bit that a
-        packet needs to be decoded. The first transmission has as many bits as are needed to succeed with the
-        probability `first_target_ratio`. For later transmissions, this probability is `target_ratio`.
-    constellation: The constellation that gives the delays with ``delays = "constellation"``, or None.
     """
 
     NAME: ClassVar = "mobile"

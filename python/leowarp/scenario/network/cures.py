@@ -17,14 +17,7 @@ class Cures:
     """When a node's route to a host changes to another link, packets may be reordered. These keys select what nodes do
     against this reordering.
 
-    hold, hold_buffer_bytes, hold_full: With `hold`, a packet for the new link waits. It is sent when it would arrive
-        after the last packet over the old link. Each direction of a link has its own buffer. The buffer's size is in
-        bytes of frames, including the link's overhead. `end_marker`, like `hold`, uses `hold_buffer_bytes` and
-        `hold_full`.
-    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: With `notify`, the node notifies the sending
-        hosts. A notice is sent `notify_delay_ns` after the change. If the value is negative, the notice is sent before
-        the change. `notify_loss_ratio` is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean
-        time between two false notices to a host. None means no false notices.
+    hold_buffer_bytes: The size in bytes of frames, including the link's overhead.
     """
 
     move_queue: str = word(

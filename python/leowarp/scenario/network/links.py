@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leowarp.base import units
-from leowarp.scenario.network.background import RateKeys
+from leowarp.scenario.network.queues import RateKeys
 from leowarp.scenario.text.key import InputFile, count, file, flag, overhead, quantity, share, text, time, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}

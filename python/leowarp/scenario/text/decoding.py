@@ -19,8 +19,30 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.base.units import BYTES, PACKETS
 from leowarp.scenario.text.key import Key, keys
-from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value of a scenario text with its origin, so that messages can name its line.
+
+    value: A dict from str to Node, a list of Node, or a scalar. A scalar is a str, int, float, bool, date or time, as
+        in `tomllib`.
+    origin: The line, the ``--set`` or the call from which the value comes.
+    """
+
+    value: Any
+    origin: Origin
+
+    def get(self, *path: str) -> Node | None:
+        """Return the node at a path of keys, or None if there is none.
+
+        The result is also None if the path leads through a list or a scalar, whose wrong type the decoder reports.
+        """
+        node: Node | None = self
+        for part in path:
+            node = node.value.get(part) if node is not None and isinstance(node.value, dict) else None
+        return node
 
 
 @dataclass

@@ -14,9 +14,8 @@ from leowarp.base import units
 from leowarp.base.spelling import nearest, one_of
 from leowarp.scenario.network.hosts import CONGESTION_CONTROLS, Flow
 from leowarp.scenario.network.links import IP_HEADER_BYTES
-from leowarp.scenario.text.decoding import Draft, Section
+from leowarp.scenario.text.decoding import Draft, Node, Section
 from leowarp.scenario.text.key import keys
-from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 from leowarp.scenario.workload.mptcp import complete_mptcp
 

@@ -101,8 +101,7 @@ def _has_sack(draft: Draft, name: str) -> bool:
 
 
 def _value(draft: Draft, name: str, attribute: str):
-    """Return a key's value for a host. If the host's section lacks the key, the value comes from [tcp]. If [tcp] lacks
-    it too, the default is returned."""
+    """Return a key's value for a host, from the host's section, from [tcp], or the default."""
     common = draft.sections["tcp"].value(attribute)
     own = draft.hosts.get(name)
     return common if own is None else own.values.get(attribute, common)

@@ -12,8 +12,7 @@ from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.scenario.network.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
-from leowarp.scenario.text.decoding import Draft, Section
-from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.decoding import Draft, Node, Section
 from leowarp.scenario.text.problems import Problems
 
 HANDOVER_AWARE = ("bbr_handover", "cubic_handover")

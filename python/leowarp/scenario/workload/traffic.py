@@ -11,9 +11,8 @@ from leowarp.base import units
 from leowarp.base.spelling import one_of
 from leowarp.scenario.names.cities import CITIES, COORDINATES
 from leowarp.scenario.network.links import Station
-from leowarp.scenario.text.decoding import Draft, Section, decode_section
+from leowarp.scenario.text.decoding import Draft, Node, Section, decode_section
 from leowarp.scenario.text.key import InputFile, count, file, keys, names, quantity, table, time, word
-from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 
 _ONLY_OF = {
