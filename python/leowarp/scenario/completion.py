@@ -14,7 +14,7 @@ from leowarp.scenario.names.gazetteer import PLACES
 from leowarp.scenario.network.cures import check_cures, check_waits, is_any_on
 from leowarp.scenario.network.family import complete_family
 from leowarp.scenario.network.interruptions import check_interruptions
-from leowarp.scenario.network.links import UPDATE_KEYS
+from leowarp.scenario.network.links import UPDATE_KEYS, Station
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, is_per_host
 from leowarp.scenario.network.queues import QueueKeys, RateKeys, check_background, complete_queue
 from leowarp.scenario.text.decoding import Draft, Node, Section
@@ -173,9 +173,9 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
     # Implied stations occur in no text, so they have no line. Messages name the line of [run], a section that always
     # exists.
     origin = draft.sections["run"].origin
+    nowhere = dict.fromkeys(("latitude_deg", "longitude_deg", "height_m"))
     draft.stations[:] = [
-        Section(f"stations.{i}", origin, {"name": name, "latitude_deg": None, "longitude_deg": None, "height_m": None})
-        for i, name in enumerate(implied)
+        Section(f"stations.{i}", origin, {"name": name, **nowhere}, schema=Station) for i, name in enumerate(implied)
     ]
 
 

@@ -23,9 +23,7 @@ from leowarp.base.layout import PLAN
 from leowarp.base.spelling import nearest
 from leowarp.scenario.media.access import PROFILE_FILES
 from leowarp.scenario.media.medium import MEDIA
-from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.names.examples import instead_of
-from leowarp.scenario.network.links import Ground, Isl
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.counts import check_headers, check_lists
 from leowarp.scenario.text.decoding import Node
@@ -334,7 +332,7 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
         raise ScenarioProblems([Problem(origin, here, f"{so_far} is a single value and has no keys")])
     # `--set flows.0.source=A` creates the first flow of a scenario without flows. If the list were not created here,
     # the override would create a table named "0".
-    if part in _LISTS and not so_far and rest and part not in below:
+    if part in ("stations", "flows") and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
     # A sysctl's name contains dots. In the key of an override, everything after "sysctl." is therefore one name. In a
     # file, `_flat` joins the parts of a sysctl's name.
@@ -432,15 +430,11 @@ def _flat(node: Node) -> Node:
     return Node(flat, node.origin)
 
 
-# `stations` and `flows` are the only arrays of tables in a scenario.
-_LISTS = ("stations", "flows")
-
-_SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
-
 # Each entry maps a governing key to some neighbouring keys. When a higher layer sets the governing key, these
 # neighbouring keys are removed.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
-    **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
+    **{(name, key): governed for name, medium in MEDIA.items() for key, governed in medium.GOVERNS.items()},
+    **{(name, key): governed for name in ("isl", "ground") for key, governed in QueueKeys.GOVERNS.items()},
     ("name",): ("latitude", "longitude", "height"),  # for stations in a list, because an override may rename one
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),

@@ -7,14 +7,14 @@ import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import INPUTS
 from leowarp.scenario import schema
 from leowarp.scenario.document import Overrides
-from leowarp.scenario.loading import TABLES, Scenario, load
+from leowarp.scenario.loading import Scenario, load
 from leowarp.scenario.media.constellation import FollowsConstellation
 from leowarp.scenario.media.medium import MEDIA, Medium, medium_of
 from leowarp.scenario.network.profiles import guest_sysctls, host_sysctls
@@ -25,8 +25,6 @@ from leowarp.scenario.text.key import InputFile, keys
 from leowarp.scenario.text.problems import Problems
 from leowarp.scenario.workload.arrivals import arrivals
 from leowarp.scenario.workload.traffic import Traffic
-
-T = TypeVar("T")
 
 _MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20,
                "obstructions": 1 << 20}  # fmt: skip
@@ -62,10 +60,9 @@ def resolve(scenario: Scenario) -> Plan:
     built: dict[str, Any] = {}
     copies: dict[str, str] = {}
     for name, section in scenario.sections.items():
-        built[name] = _built(TABLES[name], section, _found_files(TABLES[name], section, copies, problems))
-    stations = tuple(
-        _built(schema.Station, section, _found_files(schema.Station, section, copies, problems))
-        for section in scenario.stations
+        built[name] = _built(section, _found_files(section, copies, problems))
+    stations: tuple[schema.Station, ...] = tuple(
+        _built(section, _found_files(section, copies, problems)) for section in scenario.stations
     )
     # The error is raised after all sections are built, so that one message names every file that is missing or differs.
     problems.raise_any()
@@ -77,7 +74,7 @@ def resolve(scenario: Scenario) -> Plan:
     traffic: Traffic | None = built.pop("traffic", None)
     tcp, guest = built["tcp"], built["guest"]
     medium = _medium({name: built.pop(name) for name in MEDIA if name in built})
-    dishes = {stations[place].name: _built(schema.Access, section) for place, section in scenario.dishes.items()}
+    dishes = {stations[place].name: _built(section) for place, section in scenario.dishes.items()}
     flows = tuple(_flow(section) for section in scenario.flows)
     if traffic is not None:
         flows += arrivals(traffic, stations, built["run"], built["ground"], built["network"])
@@ -138,17 +135,17 @@ def _medium(built: Mapping[str, Any]) -> Medium:
     return medium
 
 
-def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
+def _built(section: Section, files: Mapping[str, Any] | None = None) -> Any:
     # The hashes in the text are left out: they were compared when the files were looked up, and the plan contains the
     # files' own hashes.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
-    return schema_class(**(values | dict(files or {})))
+    return section.schema(**(values | dict(files or {})))
 
 
 def _flow(section: Section) -> schema.Flow:
     """Return a flow of the plan. The flow of a program also says which file named the program. The named program runs
     only with the user's consent (`guest/building/trust.py`)."""
-    flow = _built(schema.Flow, section)
+    flow: schema.Flow = _built(section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
     # A file may name only a part of a program's flow, such as its server. The whole flow is then treated as named by
@@ -172,7 +169,7 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 
 
 def _found_files(
-    schema_class: type, section: Section, copies: dict[str, str], problems: Problems
+    section: Section, copies: dict[str, str], problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
     """Find and hash the files that a section names.
 
@@ -181,7 +178,7 @@ def _found_files(
     """
     # The text of a plan also contains hashes of files, which are not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
-    for key, (attribute, declared) in keys(schema_class).items():
+    for key, (attribute, declared) in keys(section.schema).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
         if declared.kind == "file" and named is not None:
             one = _found_file(section, key, named, wanted, problems)

@@ -39,8 +39,6 @@ class Access(QueueKeys, FollowsConstellation):
     NAME: ClassVar = "access"
     STATIONS: ClassVar = ("dish", "server")
     FOLLOWS: ClassVar = ("geometry", "starlink-shell1")
-    # An access link always uses leolink, because only leolink supports tables of delays and capacities.
-    IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
     GOVERNS: ClassVar = {**QueueKeys.GOVERNS, "preset": ("residual_loss", "residual_loss_up", "preset_file")}
 
     profile: str = word(

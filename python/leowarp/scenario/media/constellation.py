@@ -227,6 +227,8 @@ class FollowsConstellation(MediumSection):
     """
 
     FOLLOWS: ClassVar[tuple[str, str]]
+    # These media always use leolink, because only leolink supports tables of delays and capacities.
+    IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
 
     constellation: Constellation | None = None
 

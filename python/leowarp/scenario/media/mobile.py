@@ -43,8 +43,6 @@ class Mobile(QueueKeys, FollowsConstellation):
     NAME: ClassVar = "mobile"
     STATIONS: ClassVar = ("mobile", "server")
     FOLLOWS: ClassVar = ("delays", "tauran-study")
-    # The channel always uses leolink, because only leolink supports tables of delays and capacities.
-    IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
 
     fading: bool = flag(
         "Whether the last hop fades. If false, it is in line of sight, and each packet is decoded at once if `snr` "

@@ -119,6 +119,11 @@ class Draft:
     pinned: dict[str, Section] = field(default_factory=dict)
     dishes: dict[int, Section] = field(default_factory=dict)
 
+    def tcp(self, host: str, attribute: str) -> Any:
+        """Return a TCP key's value for a host, from the host's section, from [tcp], or the default."""
+        common = self.sections["tcp"].value(attribute)
+        return self.hosts[host].values.get(attribute, common) if host in self.hosts else common
+
 
 def decode_section(
     name: str, schema: type, node: Node, problems: Problems, elsewhere: dict[str, str] | None = None

@@ -54,7 +54,7 @@ def complete_loss_detection(draft: Draft, problems: Problems) -> None:
         if detection == "kernel":
             continue
         for attribute in _PARAMETERS:
-            own = _value(draft, name, attribute)
+            own = draft.tcp(name, attribute)
             if first.setdefault(attribute, own) != own:
                 key = attribute.rsplit("_", 1)[0]
                 rule = "differs from that of another host, and the guest kernel has one for all"
@@ -86,7 +86,7 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
         name = str(station.values.get("name"))
         own = draft.hosts.get(name)
         says = own if own is not None and own.gave("loss_detection") else draft.sections["tcp"]
-        yield name, _value(draft, name, "loss_detection"), says
+        yield name, draft.tcp(name, "loss_detection"), says
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
@@ -94,17 +94,10 @@ def _has_sack(draft: Draft, name: str) -> bool:
     key `sack` decides. If the scenario has neither, the profile decides."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
-    switch = _value(draft, name, "sack")
-    profile = PROFILE_SYSCTLS[_value(draft, name, "profile")][_SACK]
+    switch = draft.tcp(name, "sack")
+    profile = PROFILE_SYSCTLS[draft.tcp(name, "profile")][_SACK]
     switched = profile if switch is None else str(int(switch))
     return next((text for text in sysctls if text is not None), switched) != "0"
-
-
-def _value(draft: Draft, name: str, attribute: str):
-    """Return a key's value for a host, from the host's section, from [tcp], or the default."""
-    common = draft.sections["tcp"].value(attribute)
-    own = draft.hosts.get(name)
-    return common if own is None else own.values.get(attribute, common)
 
 
 def _text(value: object, scale: int) -> str:

@@ -139,11 +139,10 @@ def _complete_delack(draft: Draft, problems: Problems) -> None:
     # The module (guest/ulp/delack.c) has one parameter, which applies to the whole kernel.
     timer: int | None = None
     for station in draft.stations:
-        host = draft.hosts.get(str(station.values.get("name")), draft.sections["tcp"])
-        common = draft.sections["tcp"]
-        if host.values.get("delayed_ack", common.value("delayed_ack")) != "on":
+        name = str(station.values.get("name"))
+        if draft.tcp(name, "delayed_ack") != "on":
             continue
-        own_ns = host.values.get("delayed_ack_timer_ns", common.value("delayed_ack_timer_ns"))
+        host, own_ns = draft.hosts.get(name, draft.sections["tcp"]), draft.tcp(name, "delayed_ack_timer_ns")
         # The first host that delays acknowledgements sets the parameter; later hosts are compared with it.
         timer = own_ns if timer is None else timer
         if own_ns % _TICK_NS:
