@@ -80,8 +80,7 @@ class Part:
 def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
     """Reject a plan that is too large for this machine. The check reads no file and computes nothing.
 
-    usable_bytes: The memory that the run may use. The default is the memory that this process may use
-        (`usable_memory_bytes`).
+    usable_bytes: The memory that the run may use. The default is the memory that this process may use.
     Raises ScenarioError if the plan is too large. The message names the limit, the largest cause, and a value to type
     instead.
     """

@@ -73,7 +73,6 @@ class PlannedAccess(PlannedMedium[Access]):
 def access_link(plan: Plan, events: Events, access: Access, profile: Profile, ends: tuple[int, int]) -> None:
     """Add the access link between two nodes, with the queues and tables of a profile.
 
-    events: The builder to which the link, its queues and its tables are added.
     ends: The nodes of the link. The first node is at the terminal, and the second node is at the other end.
     """
     terminal, gateway = ends

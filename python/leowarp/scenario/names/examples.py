@@ -36,10 +36,7 @@ class Example:
 
 
 def example_file(name: str) -> Path:
-    """Return the path of a scenario that comes with leowarp, or of a file that such a scenario names.
-
-    Raises ScenarioError if this installation does not contain the file.
-    """
+    """Return the path of a scenario that comes with leowarp, or of a file that such a scenario names."""
     for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name
@@ -58,10 +55,7 @@ def examples() -> list[Example]:
 
 def found(scenario: str | Path) -> Path:
     """Return the path of a scenario file. If no file or directory has this name, `scenario` may be the name of an
-    example. The example's path is then returned.
-
-    Raises ScenarioError if the text has the form of a name, but no file and no example has this name.
-    """
+    example. The example's path is then returned."""
     path = Path(scenario)
     # A text with a slash or a file extension is always a path.
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", str(scenario)) is None or path.exists():
@@ -82,10 +76,7 @@ def instead_of(missing: Path) -> str:
 def copies(example: Path, name: str) -> dict[str, str]:
     """Return the texts of the files for a user's new scenario, by file name.
 
-    The files are the example with its new name, and further files. These are all files beside the example that its text
-    names.
-
-    example: The scenario's file.
+    The files are the example with its new name, and all files beside the example that its text names.
     """
     text = example.read_text(encoding="utf-8")
     text = text.replace(f"examples/{example.name}", f"{name}.toml")
