@@ -132,11 +132,13 @@ class Plan:
 
     Two plans are equal if their files have the same names and contents. The files' locations are not compared. For
     media other than a constellation, the defaults of `isl`, `ground`, `routing` and `cures` have no effect. For
-    `jittered`, this is also true of `network`. Only a mobile channel with routes over a constellation uses the four
-    sections.
+    `jittered`, this is also true of `network`. Of these media, only a mobile channel with routes over a constellation
+    uses the four sections.
 
     Attributes
     ----------
+    name : str
+        The name of the run and of its directory.
     medium : Constellation, Measured, Chain, Jittered, Access or Mobile
         The medium that carries the packets. If it follows a constellation, it has the attribute `constellation`.
     stations, flows, hosts : tuple
