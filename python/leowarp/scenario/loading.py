@@ -96,7 +96,17 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     # Mistakes are raised only after the completion, so that one message lists the mistakes within sections and between
     # sections.
     problems.raise_any()
-    return Scenario(path, **(vars(draft) | {"stations": tuple(draft.stations), "flows": tuple(draft.flows)}))
+    return Scenario(
+        path=path,
+        name=draft.name,
+        sections=draft.sections,
+        stations=tuple(draft.stations),
+        flows=tuple(draft.flows),
+        hosts=draft.hosts,
+        pinned=draft.pinned,
+        modules=draft.modules,
+        dishes=draft.dishes,
+    )
 
 
 def _decode(document: Node, problems: Problems) -> Draft:
@@ -203,6 +213,7 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
     therefore runs unchanged."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
+        # Of the keys of `Tcp`, the section has only `sysctl`. It has this schema also for the whole guest.
         draft.pinned[host] = decode_section(name, schema.Tcp, Node({"sysctl": node}, node.origin), problems)
 
 

@@ -132,7 +132,8 @@ class _Reader:
     def _string(self) -> None:
         """Skip a string in single, double or tripled quotes."""
         quote = self.text[self.at]
-        self._skip((_UP_TO_TRIPLE if self.text.startswith(quote * 3, self.at) else _UP_TO_SINGLE)[quote])
+        is_tripled = self.text.startswith(quote * 3, self.at)
+        self._skip(_UP_TO_TRIPLE[quote] if is_tripled else _UP_TO_SINGLE[quote])
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
         """Skip the text at the current position that matches `pattern`, if any."""
@@ -150,6 +151,7 @@ class _Reader:
 
 _BLANKS = re.compile(r"[ \t]*")
 _BLANK_LINES = re.compile(r"(?:[ \t\n]++|#[^\n]*+)*+")
+# The text between two elements of an array, or between two pairs of an inline table.
 _BETWEEN = re.compile(r"(?:[ \t\n,]++|#[^\n]*+)*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}#\n]*")
