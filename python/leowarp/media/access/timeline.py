@@ -76,14 +76,15 @@ def access_link(plan: Plan, events: Events, access: Access, profile: Profile, en
     ends: The nodes of the link. The first node is at the terminal, and the second node is at the other end.
     """
     terminal, gateway = ends
-    # The link never goes down: during an outage, the loss ratio in the table is 1.
+    # The link never goes down: during an outage, the loss ratio in the table is 1. The link itself is a fifo with the
+    # limits of the downlink, because the two directions have different limits. Their own queues are added below.
     events.link_up(0, terminal, gateway, replace(LinkKind.queued(plan, "gsl", access, "drain"), queue="fifo"))
     down_limits = (access.queue_pkts, access.queue_bytes)
     for a, b, way, limits in (
         (terminal, gateway, profile.up, (access.queue_up_pkts, None)),
         (gateway, terminal, profile.down, down_limits),
     ):
-        # A fifo queue with the limits of the downlink is part of the link.
+        # A fifo queue with the limits of the downlink is already part of the link.
         if access.queue_discipline != "fifo" or limits != down_limits:
             events.queue(
                 a, b, access.queue_discipline, ecn=access.ecn, parameters=access.queue_parameters,
