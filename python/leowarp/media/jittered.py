@@ -85,6 +85,7 @@ class PlannedJittered(PlannedMedium[Jittered]):
         return events.table(metadata)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
+        """Return the section. Its rate is the rate towards B."""
         return (self.section,)
 
 
@@ -114,10 +115,12 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
     samples are ascending float64 values with mean 0 and standard deviation 1. The samples reach the guest in the
     timeline's metadata.
 
+    Raises ScenarioError if the file has fewer than two samples, or if all quantiles are equal.
     """
     if path.distribution != "table":
         return named_table(path.distribution), None
-    assert path.table is not None
+    if path.table is None:
+        raise ValueError("a table's distribution without a table: not a resolved plan")
     given = samples(path.table.path)
     quantiles = quantiles_of(given) if len(given) else given
     # Equal samples have the standard deviation 0, which cannot be scaled to 1.
@@ -161,6 +164,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
 def samples(path: Path) -> NDArray[np.float64]:
     """Read the samples in a file: one number per line. Empty lines and lines that begin with # are ignored.
 
+    Raises ScenarioError if the file cannot be read, or if a line is no finite number (with file and line).
     Returns: A float64 array of shape (n,). The samples are in the order and unit of the file. Only the shape of their
         distribution is used (`jitter_tables.standardised`).
     """

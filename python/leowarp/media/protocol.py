@@ -64,8 +64,8 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """
 
     def check(self) -> None:
-        """Raise the errors that `timeline` would raise later. Commands that show a plan or build its kernel call this
-        method first."""
+        """Raise the ScenarioError that `timeline` would raise later. Commands that show a plan or build its kernel call
+        this method first."""
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
         """Return the sections whose links have one constant rate in both directions. The tuple is empty if rates come

@@ -27,6 +27,7 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
     """Return the routes for a plan's packets (`PlannedMedium.routes`).
 
     Raises ValueError if the plan has a constellation but no ephemeris is given.
+    Raises ScenarioError if two communicating stations never have a path.
     """
     if ephemeris is None and plan.constellation is not None:
         raise ValueError("a plan with a constellation needs its ephemeris")
@@ -38,6 +39,8 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
     instant.
 
     ephemeris, routes: The ephemeris and routes of the same plan. They are computed if they are None.
+    Raises ScenarioError if a file in the plan cannot be read or does not fit the run. Also raised if two communicating
+        stations never have a path.
     """
     medium = planned(plan)
     if ephemeris is None:

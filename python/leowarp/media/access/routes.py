@@ -32,6 +32,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     A path leads from a station over a satellite to a station. The routers terminal and gateway exist only in the
     timeline. Both directions of a path have the same base delay. Jitter, frames and queues are in the timeline.
 
+    Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     Returns: The routes. Each slot has one update with two rows: dish to server, and server to dish.
     """
     stations = access.STATIONS

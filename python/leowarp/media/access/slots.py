@@ -58,7 +58,8 @@ class Slots:
     elevation_deg: NDArray[np.float64] | None = None
 
     def base_at_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the base delay, ns, at the times `t_ns`, which must not be before the first slot."""
+        """Return the base delay, ns, at the times `t_ns`, an int64 array of any shape. The times must not be before the
+        first slot. The result has the same shape."""
         return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
 
 
@@ -67,10 +68,12 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
 
     ephemeris: The ephemeris of the same plan, if it has a constellation. Its stations are the terminal, the gateway and
         the point of presence.
+    Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     """
     begin_ns = reconfigurations_ns(access, plan.run.duration_ns)
     if access.geometry == "constellation":
-        assert ephemeris is not None
+        if ephemeris is None:
+            raise ValueError("a plan with a constellation needs its ephemeris")
         return _by_geometry(access, ephemeris, begin_ns, plan.run.seed)
     # Huston's study measured only RTTs. Each direction gets half of the RTT, because no public data separates the two
     # directions.

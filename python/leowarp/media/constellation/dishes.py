@@ -31,7 +31,10 @@ km, a satellite moves by at most 0.8 deg in this time."""
 
 
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
-    """Return the dishes of a plan, in the order of its stations."""
+    """Return the dishes of a plan, in the order of its stations.
+
+    Raises ScenarioError if a dish has a slot during which no satellite stays visible from begin to end.
+    """
     names = [station.name for station in plan.stations]
     return tuple(_dish(plan, ephemeris, names.index(name), access) for name, access in plan.dishes.items())
 

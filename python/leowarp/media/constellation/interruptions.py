@@ -27,7 +27,8 @@ from leowarp.timeline.events import Events, LinkKind
 
 
 class Interruptions:
-    """The interruptions of a run. There is one group for each way in which packets are treated.
+    """The interruptions of a run. There is one group for each way in which packets are treated. A handover gap is an
+    `Acquisition`, too: the link is not available when a path begins to use it.
 
     satellites: The number of satellites. Nodes with this number or a larger one are stations.
     dishes: The nodes of stations with an access link. The handovers of these stations are part of the access link.
@@ -48,7 +49,10 @@ class Interruptions:
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
         """Return the time in ns from a route update until the nodes get the entries of a path. Until that time, packets
-        take the old path. `until_ns` is the time of the next update."""
+        take the old path. `until_ns` is the time of the next update.
+
+        Raises ScenarioError if the next update comes before the entries are installed.
+        """
         delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
         if delayed_ns and t_ns + delayed_ns >= until_ns:
             raise ScenarioError(
