@@ -28,6 +28,8 @@ from leowarp.scenario.workload.traffic import complete_traffic
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in the values that follow from other keys, and check the completed scenario.
 
+    The function changes the draft in place. It adds each mistake to `problems`, and raises nothing.
+
     document: The root table of the text. Messages about missing keys name its line.
     """
     medium = _check_medium(draft, document, problems)

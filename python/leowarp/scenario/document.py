@@ -55,7 +55,8 @@ def merge(lower: Node, upper: Node) -> Node:
     """Merge `upper` over `lower`. Tables are merged key by key. Any other value of `upper` replaces the value of
     `lower`.
 
-    If a key of `upper` governs a key of `lower` (`_GOVERNS`), the key of `lower` is removed before the merge.
+    If a key of `upper` governs a key of `lower` (`_GOVERNS`), the key of `lower` is removed before the merge. The
+    arguments are not changed.
     """
     # Keys are removed only from the lower layer. If the upper layer gives a preset and also a key that the preset fills
     # in, the upper layer's key overrides the preset.

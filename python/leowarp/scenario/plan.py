@@ -103,6 +103,7 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
     """Return the plan of a scenario file with overrides, or the given plan.
 
     scenario: A scenario file, a run directory or a plan. A plan is returned unchanged, except for `kernel`.
+    overrides: As for `load`.
     kernel: The guest kernel to use instead of the plan's kernel. It is a name on the shelf, or the path of a kernel
         tree or binary. A caller who passes this argument permits the kernel to run.
     Raises ScenarioError for the same reasons as `load` and `resolve`; also if overrides are given for a plan, because a
@@ -214,6 +215,7 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
     in a run's directory. The file's hash must equal `wanted`.
 
     wanted: The sha256 in the plan. None means that any content is accepted, as in a user's scenario.
+    Returns: The file, or None after a mistake was added to `problems`.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):

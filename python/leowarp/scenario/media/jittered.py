@@ -61,8 +61,8 @@ class Jittered(MediumSection):
 
     @property
     def left_bps(self) -> int | None:
-        """The rate in bit/s that the link offers to packets. Unlike in `background.RateKeys`, background traffic does
-        not reduce this rate."""
+        """The rate in bit/s that the link offers to packets. Unlike in `queues.RateKeys`, background traffic does not
+        reduce this rate."""
         return self.rate_bps
 
     @classmethod

@@ -46,7 +46,8 @@ class MediumSection:
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in keys of the medium's section that follow from others, and check all keys."""
+        """Fill in keys of the medium's section that follow from others, and check all keys. Add each mistake to
+        `problems`, and raise nothing."""
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:

@@ -36,7 +36,10 @@ class Example:
 
 
 def example_file(name: str) -> Path:
-    """Return the path of a scenario that comes with leowarp, or of a file that such a scenario names."""
+    """Return the path of a scenario that comes with leowarp, or of a file that such a scenario names.
+
+    Raises ScenarioError if this installation does not contain the file.
+    """
     for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name
@@ -55,7 +58,10 @@ def examples() -> list[Example]:
 
 def found(scenario: str | Path) -> Path:
     """Return the path of a scenario file. If no file or directory has this name, `scenario` may be the name of an
-    example. The example's path is then returned."""
+    example. The example's path is then returned.
+
+    Raises ScenarioError if the text has the form of a name, but no file and no example has this name.
+    """
     path = Path(scenario)
     # A text with a slash or a file extension is always a path.
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", str(scenario)) is None or path.exists():
