@@ -10,7 +10,7 @@ import pytest
 
 from leowarp.cli.arrivals.reorder_request import Request
 from leowarp.reordering import Settings
-from leowarp.scenario.sections import Observe
+from leowarp.scenario.schema import Observe
 from support.captures import echoes, write_pcap
 from support.frames import Frame, apart, echo, ethernet, pcap_file
 

@@ -5,11 +5,9 @@ import numpy as np
 import pytest
 
 import leowarp as lw
-from leowarp.media.access import profile_of
-from leowarp.media.access.slots import slots_of
 from leowarp.scenario import load, resolve
 from leowarp.timeline.recordings import Measurement, Schedule, describe
-from support.probes import walked_ns
+from support.probes import profile_of, walked_ns
 
 pytestmark = pytest.mark.guest
 
@@ -100,7 +98,7 @@ def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
 
 def test_every_probe_arrives_when_the_tables_say(echoes):
     found, plan = echoes
-    profile = profile_of(plan, plan.medium, slots_of(plan, plan.medium))
+    profile = profile_of(plan)
     # If two probes are sent at one instant, the first to arrive is taken as the first one sent.
     sent = found.sort_values(["sent_ns", "received_ns"], kind="stable")
     sent_ns = sent["sent_ns"].to_numpy()
@@ -112,7 +110,7 @@ def test_every_probe_arrives_when_the_tables_say(echoes):
 
 def test_both_directions_lose_in_the_same_outages(echoes):
     found, plan = echoes
-    drawn = profile_of(plan, plan.medium, slots_of(plan, plan.medium)).drawn
+    drawn = profile_of(plan).drawn
     sent_ns = found["sent_ns"][found["received_ns"].isna()].to_numpy()
     # A packet may leave just before an outage, be held until the outage begins, and then be lost.
     begun = np.searchsorted(drawn.outage_begin_ns - 51_000_000, sent_ns, side="right")

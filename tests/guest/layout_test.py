@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from leowarp.guest import write_input
-from leowarp.scenario.schema import Cures
+from leowarp.scenario.schema import Cures, Host, Tcp
 from leowarp.timeline.schema import TIMELINE
 
 # This test needs cargo, like the tests of the guest, so it is marked `guest`.
@@ -49,7 +49,7 @@ def plan():
         cures=Cures(),
         network=SimpleNamespace(neighbours="arp", mtu_bytes=1500, forwarding="direct", family="ipv4"),
         hosts=[
-            SimpleNamespace(name=name, sysctl={"net.ipv4.tcp_sack": "1"}, pacing=pacing, delayed_ack=delayed_ack)
+            Host(name=name, tcp=Tcp(pacing=pacing, delayed_ack=delayed_ack), sysctl={"net.ipv4.tcp_sack": "1"})
             for name, pacing, delayed_ack in (("A", "internal", "off"), ("B", "fq", "adaptive"))
         ],
         modules={"my_cc": {"gain": "2"}, "cubic_handover": {"phase_ns": "7"}},

@@ -18,7 +18,8 @@ from leowarp.scenario.schema import Access, Plan
 from support.plans import chain
 
 __all__ = [
-    "BEYOND", "SECOND_NS", "departures_ns", "passed", "pings", "pings_by_reply", "plan_of", "profile_for", "walked_ns",
+    "BEYOND", "SECOND_NS", "departures_ns", "passed", "pings", "pings_by_reply", "plan_of", "profile_for", "profile_of",
+    "walked_ns",
 ]  # fmt: skip
 
 SECOND_NS = 1_000_000_000
@@ -36,10 +37,14 @@ def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
 
 def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
     """Return the profile of the access link of `plan_of(minutes, seed, **keys)`."""
-    plan = plan_of(minutes, seed, **keys)
+    return profile_of(plan_of(minutes, seed, **keys))
+
+
+def profile_of(plan: Plan) -> Profile:
+    """Return the profile of a plan's access link."""
     access = plan.medium
     assert isinstance(access, Access)
-    return starlink_profile(access, slots_of(plan, access), seed=seed, duration_ns=plan.run.duration_ns)
+    return starlink_profile(access, slots_of(plan, access), seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
 
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:

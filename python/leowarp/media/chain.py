@@ -24,7 +24,6 @@ class PlannedChain(PlannedMedium[Chain]):
     """A chain: hosts A and B at the ends of a row of routers."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Return one path in each direction. The delay of a path is the sum of the propagation delays of all links."""
         return row_routes(self.section.hops, self.section.hops * self.section.delay_ns)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
@@ -46,5 +45,4 @@ class PlannedChain(PlannedMedium[Chain]):
         return self.section.hops
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """Return the chain's section, because all links of a chain have the same rate."""
         return (self.section,)

@@ -22,7 +22,7 @@ from leowarp.base.units import TIME
 from leowarp.ephemeris import Ephemeris
 from leowarp.media.protocol import PlannedMedium, SteadyLinks
 from leowarp.routes import Routes, fixed_routes
-from leowarp.scenario.schema import Jittered, Plan
+from leowarp.scenario.schema import Jittered
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.jitter_tables import (
     ENTRIES,
@@ -40,40 +40,53 @@ NODES = ("s1", *(host_node(station) for station in ENDS))
 ROUTER, A, B = range(3)
 
 
-def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
-    """Return the timeline of a plan's ``[jittered]``, with the columns of `timeline.schema`.
+class PlannedJittered(PlannedMedium[Jittered]):
+    """A jittered path: hosts A and B with one router between them."""
 
-    With the distribution ``table``, the metadata `jitter_table` contains the samples in ascending order, with mean 0
-    and standard deviation 1.
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """Return one path per direction, from the router to a host. Its delay is the mean of the packets' random
+        delays."""
+        # Only the links from the router to the hosts have a delay.
+        return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
-    Raises ScenarioError if the table cannot be read, the jitter exceeds netem's limit, or a delay could be below 0.
-    Returns: A table in which all events are at time 0.
-    """
-    events = Events(NODES)
-    events.node(ROUTER, "router")
-    for host in (A, B):
-        events.node(host, "host")
-    # The delay and rate towards A are applied by s1, not by host B. If host B delayed its own packets, its capture
-    # would record a late sending time, and TCP small queues would treat the delayed packets as backlog.
-    modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
-    events.link_up(0, A, ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
-    events.link_up(0, ROUTER, B, _link(path))
-    metadata = TimelineMetadata(warnings=[])
-    _shape(events, B, path.delay_ns, path.rate_bps, path.loss_ratio)
-    if path.jitter_ns > 0:
-        table, values = _jitter_table(path)
-        _check_draws(path, table)
-        events.jitter(0, ROUTER, B, path.jitter_ns, path.distribution)
-        if values is not None:
-            metadata = replace(metadata, jitter_table=values.tolist())
-    if modelled_up:
-        _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
-    for pair, (source, destination) in enumerate(((A, B), (B, A))):
-        # With one router and two hosts, each direction needs two routing entries, which never change.
-        events.route(0, source, destination, ROUTER, None)
-        events.route(0, ROUTER, destination, destination, None)
-        events.paths(routes, pair, source, destination)
-    return events.table(metadata)
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Return the timeline, in which all events are at time 0.
+
+        With the distribution ``table``, the metadata `jitter_table` contains the samples in ascending order, with mean
+        0 and standard deviation 1.
+
+        Raises ScenarioError if the table cannot be read, the jitter exceeds netem's limit, or a delay could be below 0.
+        """
+        plan, path = self.plan, self.section
+        events = Events(NODES)
+        events.node(ROUTER, "router")
+        for host in (A, B):
+            events.node(host, "host")
+        # The delay and rate towards A are applied by s1, not by host B. If host B delayed its own packets, its capture
+        # would record a late sending time, and TCP small queues would treat the delayed packets as backlog.
+        modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
+        events.link_up(0, A, ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
+        events.link_up(0, ROUTER, B, _link(path))
+        metadata = TimelineMetadata(warnings=[])
+        _shape(events, B, path.delay_ns, path.rate_bps, path.loss_ratio)
+        if path.jitter_ns > 0:
+            table, values = _jitter_table(path)
+            _check_draws(path, table)
+            events.jitter(0, ROUTER, B, path.jitter_ns, path.distribution)
+            if values is not None:
+                metadata = replace(metadata, jitter_table=values.tolist())
+        if modelled_up:
+            _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
+        for pair, (source, destination) in enumerate(((A, B), (B, A))):
+            # With one router and two hosts, each direction needs two routing entries, which never change.
+            events.route(0, source, destination, ROUTER, None)
+            events.route(0, ROUTER, destination, destination, None)
+            events.paths(routes, pair, source, destination)
+        return events.table(metadata)
+
+    def steady_links(self) -> tuple[SteadyLinks, ...]:
+        """Return the section. Its rate is the rate towards B."""
+        return (self.section,)
 
 
 def _link(path: Jittered) -> LinkKind:
@@ -178,21 +191,3 @@ def samples(path: Path) -> NDArray[np.float64]:
 
 
 _HINT = "jittered.table: one number a line, samples of the delay in any unit"
-
-
-class PlannedJittered(PlannedMedium[Jittered]):
-    """A jittered path: hosts A and B with one router between them."""
-
-    def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Return one path per direction, from the router to a host. Its delay is the mean of the packets' random
-        delays."""
-        # Only the links from the router to the hosts have a delay.
-        return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
-
-    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Return the timeline (`jittered_timeline`). All of its events are at time 0."""
-        return jittered_timeline(self.plan, self.section, routes)
-
-    def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """Return the section. Its rate is the rate towards B."""
-        return (self.section,)

@@ -37,63 +37,77 @@ from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_events, row_routes
 
 
-def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
-    """Return the timeline of a plan's ``[measured]``, with the columns of `timeline.schema` and the metadata
-    `warnings`.
+class PlannedMeasured(PlannedMedium[Measured]):
+    """A measured path: hosts A and B, joined by one link."""
 
-    Raises ScenarioError if a file cannot be read or violates its format, or the run extends beyond the measurement.
-    Returns: The `capacity` and `channel` rows of both directions. With netem links, the rows are `rate`, `delay` and
-        `loss` events.
-    """
-    begin_ns = plan.run.start_ns
-    end_ns = begin_ns + plan.run.duration_ns
-    measured = measurement_of(keys, end_ns, begin_ns)
-    begins_at = plan.flows[0].source if keys.rtt_from == "auto" else keys.rtt_from
-    channels = channel_rows(measured, keys, begin_ns, end_ns, down_first=begins_at == "A")
-    capacities = [
-        # A direction for which no capacity was measured has no rate limit.
-        constant(UNSHAPED) if capacity is None else capacity
-        for capacity in (measured.capacity_down, measured.capacity_up or _same_way_back(measured, keys))
-    ]
-    for rows in channels:
-        _check_begin(measured.source, rows.t_ns, begin_ns)
-    for file, capacity in zip((keys.capacity, keys.capacity_up or keys.capacity), capacities, strict=True):
-        _check_begin(measured.source if file is None else str(file.path), capacity.t_ns, begin_ns)
-        if file is not None:
-            _check_end(str(file.path), capacity, end_ns)
-    probe_bytes = probe_bytes_of(measured, keys)
-    # The link never goes down. Where the measurement has no connection, the rows have a loss of 100 %.
-    link = LinkKind.queued(plan, "isl", keys, "drain")
-    tables = link.discipline == "leolink"
-    # The probe's transmission time is computed from its length on the link, including overhead, as for every packet.
-    link = replace(link, probe_bytes=probe_bytes + keys.overhead_bytes if probe_bytes and tables else 0)
-    events = row_events(plan, routes, link)
-    channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
-    capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
-    for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):
-        if tables:
-            # A masked value becomes null in the timeline, which means no limit. A rate of 0 means that the link sends
-            # nothing.
-            rates = np.ma.masked_equal(capacity.rate_bps, UNSHAPED)
-            events.capacity(sender, 1 - sender, capacity.t_ns, rates)
-            events.channel(sender, 1 - sender, rows.t_ns, rows.delay_ns, rows.loss_ratio)
-        else:
-            _play(events, sender, rows, capacity)
-    if link.limit_counts_flying:
-        longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
-        # netem has one limit for the whole run. This limit must be enough for the longest delay at the highest rate.
-        highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
-        events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
-    warnings = [f"{measured.source}: {note}" for note in measured.notes]
-    warnings += _warnings(measured, keys, capacities, end_ns)
-    if measured.round_trip is not None and keys.rtt == "halves":
-        warnings += _pings_from_the_other_end(plan, measured, begins_at)
-    if probe_bytes and not tables:
-        warnings.append(
-            f"{measured.source}: netem adds the time that a packet takes on the link to what the probes of "
-            f"{probe_bytes} B measured, and their own time is in that already"
-        )
-    return events.table(TimelineMetadata(warnings=warnings))
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        # The delay changes with each row of the measurement, so the path has no single delay.
+        return row_routes(1, None)
+
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Return the measurement as a table for each direction. With netem links, the rows are events.
+
+        Raises ScenarioError if a file cannot be read or violates its format, or the run extends beyond the measurement.
+        """
+        plan, keys = self.plan, self.section
+        begin_ns = plan.run.start_ns
+        end_ns = begin_ns + plan.run.duration_ns
+        measured = measurement_of(keys, end_ns, begin_ns)
+        begins_at = plan.flows[0].source if keys.rtt_from == "auto" else keys.rtt_from
+        channels = channel_rows(measured, keys, begin_ns, end_ns, down_first=begins_at == "A")
+        capacities = [
+            # A direction for which no capacity was measured has no rate limit.
+            constant(UNSHAPED) if capacity is None else capacity
+            for capacity in (measured.capacity_down, measured.capacity_up or _same_way_back(measured, keys))
+        ]
+        for rows in channels:
+            _check_begin(measured.source, rows.t_ns, begin_ns)
+        for file, capacity in zip((keys.capacity, keys.capacity_up or keys.capacity), capacities, strict=True):
+            _check_begin(measured.source if file is None else str(file.path), capacity.t_ns, begin_ns)
+            if file is not None:
+                _check_end(str(file.path), capacity, end_ns)
+        probe_bytes = probe_bytes_of(measured, keys)
+        # The link never goes down. Where the measurement has no connection, the rows have a loss of 100 %.
+        link = LinkKind.queued(plan, "isl", keys, "drain")
+        tables = link.discipline == "leolink"
+        # The probe's transmission time is computed from its length on the link with overhead, as for every packet.
+        link = replace(link, probe_bytes=probe_bytes + keys.overhead_bytes if probe_bytes and tables else 0)
+        events = row_events(plan, routes, link)
+        channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
+        capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
+        for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):
+            if tables:
+                # A masked value becomes null in the timeline, which means no limit. At rate 0, the link sends nothing.
+                rates = np.ma.masked_equal(capacity.rate_bps, UNSHAPED)
+                events.capacity(sender, 1 - sender, capacity.t_ns, rates)
+                events.channel(sender, 1 - sender, rows.t_ns, rows.delay_ns, rows.loss_ratio)
+            else:
+                _play(events, sender, rows, capacity)
+        if link.limit_counts_flying:
+            longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
+            # netem has one limit for the whole run. It must be enough for the longest delay at the highest rate.
+            highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
+            events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
+        warnings = [f"{measured.source}: {note}" for note in measured.notes]
+        warnings += _warnings(measured, keys, capacities, end_ns)
+        if measured.round_trip is not None and keys.rtt == "halves":
+            warnings += _pings_from_the_other_end(plan, measured, begins_at)
+        if probe_bytes and not tables:
+            warnings.append(
+                f"{measured.source}: netem adds the time that a packet takes on the link to what the probes of "
+                f"{probe_bytes} B measured, and their own time is in that already"
+            )
+        return events.table(TimelineMetadata(warnings=warnings))
+
+    def likely_rate_bps(self) -> float | None:
+        """Return the mean downlink capacity, or None if the capacity is unlimited at some time."""
+        end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
+        capacity = measurement_of(self.section, end_ns, self.plan.run.start_ns).capacity_down
+        if capacity is None or UNSHAPED in capacity.rate_bps:
+            return None
+        # The rows are not weighted by their length, because most files have rows of equal length and this is only an
+        # estimate.
+        return float(capacity.rate_bps.mean())
 
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
@@ -206,25 +220,3 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
                 f"longer than any other ({longest_ns / 1e9:g} s)"
             )
     return warnings
-
-
-class PlannedMeasured(PlannedMedium[Measured]):
-    """A measured path: hosts A and B, joined by one link."""
-
-    def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        # The delay changes with each row of the measurement, so the path has no single delay.
-        return row_routes(1, None)
-
-    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Return the measurement as a table for each direction (`measured_timeline`)."""
-        return measured_timeline(self.plan, self.section, routes)
-
-    def likely_rate_bps(self) -> float | None:
-        """Return the mean downlink capacity, or None if the capacity is unlimited at some time."""
-        end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
-        capacity = measurement_of(self.section, end_ns, self.plan.run.start_ns).capacity_down
-        if capacity is None or UNSHAPED in capacity.rate_bps:
-            return None
-        # The rows are not weighted by their length, because most files have rows of equal length and this is only an
-        # estimate.
-        return float(capacity.rate_bps.mean())

@@ -17,8 +17,7 @@ from leowarp.scenario.schema import Plan
 class SteadyLinks(Protocol):
     """A section whose links have one rate. The rate is constant, and the same in both directions.
 
-    The sections are `[isl]`, `[ground]`, `[chain]` and `[jittered]`. Measured, access and mobile links are not
-    included. The rate of such links comes from a table, or differs between the directions.
+    The sections are `[isl]`, `[ground]`, `[chain]` and `[jittered]`.
     """
 
     @property
@@ -65,26 +64,18 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """
 
     def check(self) -> None:
-        """Check for the errors that `timeline` would raise later. Commands that show a plan or build its kernel call
-        this method first.
-
-        Raises ScenarioError for the same reasons as `timeline`.
-        """
+        """Raise the ScenarioError that `timeline` would raise later. Commands that show a plan or build its kernel call
+        this method first."""
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
         """Return the sections whose links have one constant rate in both directions. The tuple is empty if rates come
-        from tables.
-
-        By default, `likely_rate_bps` returns the rate of the slowest of these links.
-        """
+        from tables."""
         return ()
 
     def likely_rate_bps(self) -> float | None:
-        """Return an estimate of the rate towards the user. The timeline need not be computed. None means unlimited or
-        unknown.
+        """Return an estimate of the rate towards the user, without a timeline. None means unlimited or unknown.
 
-        With several steady links, the result is the lowest of their rates. The value is used only to estimate the cost
-        of a run (`leowarp study --dry-run`).
+        The value is used only to estimate the cost of a run (`leowarp study --dry-run`).
         """
         return min((link.left_bps for link in self.steady_links() if link.left_bps is not None), default=None)
 

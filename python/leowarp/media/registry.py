@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps the type of `plan.medium` to the class that plans this medium. `scenario.media.medium` has the only other list
-of media."""
+"""Finds the class that plans a medium, by the type of `plan.medium`. `scenario.media.medium` has the list of media."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -14,34 +12,20 @@ from leowarp.ephemeris import Ephemeris, ephemeris_of
 from leowarp.media.protocol import PlannedMedium
 from leowarp.routes import Routes
 from leowarp.scenario.extent import check_extent
-from leowarp.scenario.schema import Access, Chain, Constellation, Jittered, Measured, Mobile, Plan
-
-_PLANNED: Mapping[type, tuple[str, str]] = {
-    Constellation: ("leowarp.media.constellation", "PlannedConstellation"),
-    Measured: ("leowarp.media.measured", "PlannedMeasured"),
-    Chain: ("leowarp.media.chain", "PlannedChain"),
-    Jittered: ("leowarp.media.jittered", "PlannedJittered"),
-    Access: ("leowarp.media.access", "PlannedAccess"),
-    Mobile: ("leowarp.media.mobile", "PlannedMobile"),
-}
-"""The module and class of each medium, by the section's type. A module is imported only when a plan uses its medium,
-because importing all six takes 0.2 s."""
+from leowarp.scenario.schema import Plan
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
-    """Return the plan's medium, as an instance of its class in this package.
-
-    A medium causes a KeyError if it is in the union of `scenario.medium` but not in this table.
-    """
-    package, name = _PLANNED[type(plan.medium)]
-    medium: type[PlannedMedium[Any]] = getattr(import_module(package), name)
+    """Return the plan's medium. For ``[chain]`` with its class `Chain`, it is a `PlannedChain` of `media.chain`."""
+    # A module is imported only when a plan uses its medium, because importing all six takes 0.2 s.
+    module = import_module(f"leowarp.media.{plan.medium.NAME}")
+    medium: type[PlannedMedium[Any]] = getattr(module, f"Planned{type(plan.medium).__name__}")
     return medium(plan, plan.medium)
 
 
 def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
     """Return the routes for a plan's packets (`PlannedMedium.routes`).
 
-    ephemeris: The ephemeris of the same plan, or None for a plan without a constellation.
     Raises ValueError if the plan has a constellation but no ephemeris is given.
     Raises ScenarioError if two communicating stations never have a path.
     """
@@ -51,10 +35,10 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
 
 
 def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
-    """Return all changes of a plan's network as events (`PlannedMedium.timeline`).
+    """Return all changes of a plan's network as events (`PlannedMedium.timeline`), sorted by time and by rank within an
+    instant.
 
     ephemeris, routes: The ephemeris and routes of the same plan. They are computed if they are None.
-    Returns: The columns as in `timeline.schema`, sorted by time and by rank within an instant.
     Raises ScenarioError if a file in the plan cannot be read or does not fit the run. Also raised if two communicating
         stations never have a path.
     """
@@ -67,9 +51,6 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 
 
 def check(plan: Plan) -> None:
-    """Raise an error if the plan is too large, or if `timeline_of` would reject it.
-
-    Raises ScenarioError for the same reasons as `check_extent`, `PlannedMedium.check` and `timeline_of`.
-    """
+    """Raise ScenarioError if the plan is too large, or if `timeline_of` would reject it."""
     check_extent(plan)
     planned(plan).check()

@@ -3,5 +3,5 @@
 
 from leowarp.scenario.extent import check_extent, long_run
 from leowarp.scenario.loading import Scenario, load
-from leowarp.scenario.plan import is_kernel_name, plan_inputs, plan_of, resolve
+from leowarp.scenario.plan import is_kernel_name, plan_of, resolve
 from leowarp.scenario.schema import Plan

@@ -3,28 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from leowarp.base import units
 from leowarp.base.spelling import nearest, one_of
-from leowarp.scenario import sections
 from leowarp.scenario.media.chain import Chain
 from leowarp.scenario.media.constellation import Constellation, FollowsConstellation
 from leowarp.scenario.media.dishes import complete_dishes
 from leowarp.scenario.media.medium import MEDIA, medium_of
 from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.names.gazetteer import PLACES
-from leowarp.scenario.network.background import RateKeys, check_background
 from leowarp.scenario.network.cures import check_cures, check_waits, is_any_on
 from leowarp.scenario.network.family import complete_family
 from leowarp.scenario.network.interruptions import check_interruptions
-from leowarp.scenario.network.links import UPDATE_KEYS
+from leowarp.scenario.network.links import UPDATE_KEYS, Station
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, is_per_host
-from leowarp.scenario.network.queues import QueueKeys, complete_queue
-from leowarp.scenario.text.decoding import Section, decode, value_of
-from leowarp.scenario.text.draft import Draft
-from leowarp.scenario.text.key import keys
-from leowarp.scenario.text.node import Node
+from leowarp.scenario.network.queues import QueueKeys, RateKeys, check_background, complete_queue
+from leowarp.scenario.text.decoding import Draft, Node, Section
 from leowarp.scenario.text.problems import Problems
 from leowarp.scenario.workload.flows import complete_flows, station_names
 from leowarp.scenario.workload.loss_detection import check_loss_detection, complete_loss_detection
@@ -35,9 +28,9 @@ from leowarp.scenario.workload.traffic import complete_traffic
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in the values that follow from other keys, and check the completed scenario.
 
-    draft: All sections. Each section was decoded without the others. The function changes the draft in place.
+    The function changes the draft in place. It adds each mistake to `problems`, and raises nothing.
+
     document: The root table of the text. Messages about missing keys name its line.
-    problems: The list to which each mistake is added. The function raises nothing.
     """
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
@@ -60,7 +53,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     for each in given:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
-        _fill_in(draft, each.defaults(draft.sections))
+        for name, texts in each.defaults(draft.sections).items():
+            draft.sections[name].fill_in(texts)
     # Flows are completed after the stations, because a flow's source and destination are stations. Flows are also
     # completed after the defaults of every medium, because a medium may set the MTU, which limits payloads.
     complete_family(draft, problems)
@@ -70,7 +64,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     _check_network(draft, problems)
     _check_update(draft.sections["routing"], problems)
     _check_observe(draft, problems)
-    check_cures(draft.sections, value_of(draft.sections["guest"], sections.Guest, "memory_bytes"), problems)
+    check_cures(draft.sections, problems)
     check_interruptions(draft.sections, is_any_on(draft.sections["cures"]), problems)
     check_waits(
         draft.sections["cures"], (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()), problems
@@ -80,11 +74,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
-    """Return the type of the medium that the text gives.
-
-    A text with no medium, or with several, is a mistake. After such a mistake, the function still returns a medium.
-    Later checks can then find further mistakes.
-    """
+    """Return the type of the medium that the text gives. After a mistake, the function still returns a medium, so that
+    later checks find further mistakes."""
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
     if not media:
@@ -106,21 +97,19 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
         for key in section.nodes:
             if only is None or key in only:
                 rule = f"has no effect: what carries the packets is [{medium.NAME}]"
-                problems.add(section.where(key), f"{name}.{key}", rule, "take it out")
+                section.refuse(problems, key, rule, "take it out")
     return medium
 
 
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
-    """Check that the scenario has a constellation if the medium follows one, and has none otherwise.
-
-    Returns: Whether the medium's own key says that it follows a constellation, with or without a ``[constellation]``.
-    """
+    """Check that the scenario has a constellation if and only if the medium follows one. Return whether the medium's
+    own key says that it follows one."""
     key, preset = medium.FOLLOWS
     section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
     follows = section.values.get(key, "") == "constellation"
     if follows and sky is None:
         rule = 'is "constellation", and there is no [constellation]'
-        problems.add(section.where(key), f"{medium.NAME}.{key}", rule, f'write [constellation] preset = "{preset}"')
+        section.refuse(problems, key, rule, f'write [constellation] preset = "{preset}"')
     elif sky is not None and not follows:
         rule = f"has no effect: what carries the packets is [{medium.NAME}], which does not follow it"
         hint = f'write {key} = "constellation" into [{medium.NAME}], or take one of the two sections out'
@@ -128,24 +117,8 @@ def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: 
     return follows
 
 
-def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
-    """Write a medium's defaults into other sections. Keys that the text sets are not changed.
-
-    defaults: The values by section and key, as a user would write them (`MediumSection.defaults`).
-    """
-    for name, texts in defaults.items():
-        section, known = draft.sections[name], keys(_DEFAULTED[name])
-        for key, text in texts.items():
-            attribute, declared = known[key]
-            if not section.gave(key):
-                section.values[attribute] = decode(text, declared, section.origin)
-
-
 def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
-    """Check that all stations have unique names and coordinates.
-
-    A station with only one coordinate is a mistake, even if the gazetteer knows its name.
-    """
+    """Check that all stations have unique names and coordinates."""
     # Traffic adds its own stations. If [traffic] is there but adds no station, its mistakes have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
@@ -177,7 +150,6 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
 
 def _check_station_name(section: Section, name: str, seen: set[str], problems: Problems) -> None:
-    """Check that a station's name is unique and contains no forbidden character."""
     origin, key = section.where("name"), f"{section.name}.name"
     if name in seen:
         problems.add(origin, key, f'there are two stations called "{name}"', "names tell stations apart")
@@ -195,27 +167,26 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
         name = section.values.get("name")
         if name is not None and name not in implied:
             rule = f'"{name}" cannot be placed: the stations of [{medium.NAME}] are {" and ".join(implied)}'
-            problems.add(section.where("name"), f"{section.name}.name", rule, "take out [[stations]]")
+            section.refuse(problems, "name", rule, "take out [[stations]]")
         for key in section.nodes:
             if key != "name":
                 rule = f"has no effect: what carries the packets is [{medium.NAME}]"
-                problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+                section.refuse(problems, key, rule, "take it out")
     # Implied stations occur in no text, so they have no line. Messages name the line of [run], a section that always
     # exists.
     origin = draft.sections["run"].origin
+    nowhere = dict.fromkeys(("latitude_deg", "longitude_deg", "height_m"))
     draft.stations[:] = [
-        Section(f"stations.{i}", origin, {"name": name, "latitude_deg": None, "longitude_deg": None, "height_m": None})
-        for i, name in enumerate(implied)
+        Section(f"stations.{i}", origin, {"name": name, **nowhere}, schema=Station) for i, name in enumerate(implied)
     ]
 
 
 def _check_observe(draft: Draft, problems: Problems) -> None:
-    """Check that a pcapng file is requested only with `truth`. Without `truth`, nothing is captured."""
     observe = draft.sections["observe"]
-    captured = value_of(observe, sections.Observe, "truth")
-    if value_of(observe, sections.Observe, "pcap") != "none" and not captured:
+    captured = observe.value("truth")
+    if observe.value("pcap") != "none" and not captured:
         rule = "is asked for, and truth = false captures nothing"
-        problems.add(observe.where("pcap"), "observe.pcap", rule, 'write pcap = "none", or truth = true')
+        observe.refuse(problems, "pcap", rule, 'write pcap = "none", or truth = true')
 
 
 def _check_network(draft: Draft, problems: Problems) -> None:
@@ -225,62 +196,56 @@ def _check_network(draft: Draft, problems: Problems) -> None:
     counts only waiting packets (docs/concepts/links.md, netem instead).
     """
     network = draft.sections["network"]
-    netem = value_of(network, sections.Network, "link_model") == "netem"
-    if value_of(network, sections.Network, "queue_counts") == "waiting-and-flying" and not netem:
+    netem = network.value("link_model") == "netem"
+    if network.value("queue_counts") == "waiting-and-flying" and not netem:
         rule = "only netem counts packets in the delay line; leolink's queue and delay line are apart"
-        problems.add(network.where("queue_counts"), "network.queue_counts", rule, 'write link_model = "netem" too')
-    queues = ("isl", "ground", *(name for name, medium in MEDIA.items() if issubclass(medium, QueueKeys)))
-    for name in queues:
+        network.refuse(problems, "queue_counts", rule, 'write link_model = "netem" too')
+    for name in ("isl", "ground", *MEDIA):
         section = draft.sections.get(name)
-        if section is None:
+        if section is None or not issubclass(section.schema, QueueKeys):
             continue
         if netem and section.values.get("queue_bytes") is not None:
             rule = "netem's limit is in packets"
-            problems.add(section.where("queue"), f"{name}.queue", rule, 'write "500 pkts", or link_model = "leolink"')
-        complete_queue(section, QueueKeys, netem, problems)
-        schema = {"isl": sections.Isl, "ground": sections.Ground}.get(name) or MEDIA[name]
-        if issubclass(schema, RateKeys):
-            rate_bps, background_bps = (value_of(section, schema, key) for key in ("rate_bps", "background_bps"))
-            check_background(section, rate_bps, background_bps, problems)
+            section.refuse(problems, "queue", rule, 'write "500 pkts", or link_model = "leolink"')
+        complete_queue(section, netem, problems)
+        if issubclass(section.schema, RateKeys):
+            check_background(section, problems)
     constellation, isl = draft.sections.get("constellation"), draft.sections["isl"]
     shells = constellation is not None and bool(constellation.values.get("shells"))
-    across = value_of(isl, sections.Isl, "across_shells")
-    if across and not (shells and value_of(isl, sections.Isl, "rule") == "range"):
+    across = isl.value("across_shells")
+    if across and not (shells and isl.value("rule") == "range"):
         rule = 'has no effect: it is of rule = "range" over [[constellation.shells]]'
-        problems.add(isl.where("across_shells"), "isl.across_shells", rule, "take it out")
+        isl.refuse(problems, "across_shells", rule, "take it out")
 
 
 def _check_update(routing: Section, problems: Problems) -> None:
     """Check the keys of staggered route updates. Report keys that have no effect because all nodes switch at once. If
     nodes switch one after another, links must stay up until all have switched."""
-    if value_of(routing, sections.Routing, "update") == "atomic":
+    if routing.value("update") == "atomic":
         for key in filter(routing.gave, UPDATE_KEYS):
             rule = 'has no effect without update = "staggered"'
-            problems.add(routing.where(key), f"routing.{key}", rule, 'write update = "staggered", too')
+            routing.refuse(problems, key, rule, 'write update = "staggered", too')
         return
     # With `routing.in_flight = "source"`, a packet keeps its path although some nodes have already switched to the next
     # path. With `in_flight = "drop"` or `leaving_links = "strict"`, a link of the old path could go down during the
     # switch.
     for key, only in (("in_flight", "drain"), ("leaving_links", "keep")):
-        value = value_of(routing, sections.Routing, key)
+        value = routing.value(key)
         if value != only:
             rule = (
                 f'cannot be "{value}" with update = "staggered": nodes that wait for their turn still use the old path'
             )
-            problems.add(routing.where(key), f"routing.{key}", rule, f'write {key} = "{only}", or update = "atomic"')
+            routing.refuse(problems, key, rule, f'write {key} = "{only}", or update = "atomic"')
 
 
 def _check_hosts(draft: Draft, problems: Problems) -> None:
-    """Check that named hosts are stations, and that each sysctl is in the right section. A sysctl belongs to a network
-    namespace or to the whole guest.
-    """
+    """Check that named hosts are stations, and that each sysctl is in the section of a host or of the whole guest."""
     stations = station_names(draft)
     # The name "" means the guest as a whole, not a station.
     for name in [name for name in draft.hosts | draft.pinned if name]:
         if name not in stations:
             origin = (draft.hosts | draft.pinned)[name].origin
-            rule = f'there is no station "{name}"'
-            problems.add(origin, f"hosts.{name}", rule, one_of(name, stations, "stations:"))
+            problems.add(origin, f"hosts.{name}", f'there is no station "{name}"', one_of(name, stations, "stations:"))
     for section in (draft.sections["tcp"], *draft.hosts.values()):
         _check_recovery(section, problems)
     for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):
@@ -289,7 +254,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
             # namespace.
             if not is_per_host(sysctl) and section.name:
                 rule = f"{sysctl} is one for the whole guest, not one a host"
-                problems.add(section.where("sysctl"), f"{section.name}.sysctl", rule, "write it into [guest.sysctl]")
+                section.refuse(problems, "sysctl", rule, "write it into [guest.sysctl]")
     pinned = [draft.pinned[""]] if "" in draft.pinned else []
     for section in (draft.sections["guest"], *pinned):
         for sysctl in section.values.get("sysctl", {}):
@@ -300,25 +265,18 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
 
 
 def _check_recovery(section: Section, problems: Problems) -> None:
-    """Check that at most one key selects the loss detection, and that `reordering` is not above `max_reordering`."""
     if section.values.get("rack") is not None and section.values.get("recovery") is not None:
-        rule = "is given, and recovery says it, too"
-        problems.add(section.where("rack"), f"{section.name}.rack", rule, "take one of them out")
+        section.refuse(problems, "rack", "is given, and recovery says it, too", "take one of them out")
     reordering, most = section.values.get("reordering"), section.values.get("max_reordering")
     if reordering is None:
         return
-    profile = PROFILE_SYSCTLS[value_of(section, sections.Tcp, "profile")]
+    profile = PROFILE_SYSCTLS[section.value("profile")]
     most = int(profile["net.ipv4.tcp_max_reordering"]) if most is None else most
     if reordering > most:
         rule = f"{reordering} is more than max_reordering ({most}), to which the kernel cuts it as reordering is seen"
-        hint = f"write max_reordering = {reordering}, too"
-        problems.add(section.where("reordering"), f"{section.name}.reordering", rule, hint)
+        section.refuse(problems, "reordering", rule, f"write max_reordering = {reordering}, too")
 
 
-_DEFAULTED = {
-    "run": sections.Run, "network": sections.Network, "tcp": sections.Tcp, "observe": sections.Observe,
-    "isl": sections.Isl, "ground": sections.Ground, "routing": sections.Routing,
-}  # fmt: skip
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")
 """The characters that a station name must not contain. The tables use `a>b` for a direction and `host:NAME` for a host.
 A name with such a character would be ambiguous in the tables, or in a file path."""

@@ -10,7 +10,6 @@ constellation.preset=iridium``, for example, would therefore change nothing in a
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,12 +23,10 @@ from leowarp.base.layout import PLAN
 from leowarp.base.spelling import nearest
 from leowarp.scenario.media.access import PROFILE_FILES
 from leowarp.scenario.media.medium import MEDIA
-from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.names.examples import instead_of
-from leowarp.scenario.network.links import Ground, Isl
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.counts import check_headers, check_lists
-from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.decoding import Node
 from leowarp.scenario.text.positions import KeyPath, key_lines
 from leowarp.scenario.text.problems import Origin, Problem, ScenarioProblems
 from leowarp.scenario.workload.modules import HANDOVER_AWARE
@@ -58,9 +55,8 @@ def merge(lower: Node, upper: Node) -> Node:
     """Merge `upper` over `lower`. Tables are merged key by key. Any other value of `upper` replaces the value of
     `lower`.
 
-    If a key of `upper` governs a key of `lower` (`_GOVERNS`), the key of `lower` is removed before the merge.
-
-    Returns: A new tree. The arguments are not changed.
+    If a key of `upper` governs a key of `lower` (`_GOVERNS`), the key of `lower` is removed before the merge. The
+    arguments are not changed.
     """
     # Keys are removed only from the lower layer. If the upper layer gives a preset and also a key that the preset fills
     # in, the upper layer's key overrides the preset.
@@ -76,7 +72,6 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
     file: The scenario file. Messages name the file, and relative file names refer to its folder.
     base: The document to which the first override applies. Each later override applies to the result of the earlier
         ones.
-    Yields: A table that contains only the overridden key.
     Raises ScenarioError if there is no ``=``, if the key is not a dotted key, or if the key leads through a scalar or
         past the end of a list.
     """
@@ -127,9 +122,6 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
     `below` has the resolved paths of the files that extend this one, directly or indirectly. If this file extended one
     of these files, it would extend itself.
-
-    Raises ScenarioError if the file extends itself or a missing file. The error is also raised if a run's plan extends
-    another file.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -172,9 +164,6 @@ def _with_preset(node: Node) -> Node:
 
     The key `preset` gets the value that it has in the preset file, or its default. The key `preset_file` records the
     file's name and sha256, so that a plan no longer needs the file.
-
-    Raises ScenarioError if the preset file is missing, names a preset file, or contains anything other than
-    ``[access]``.
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
@@ -201,16 +190,9 @@ def _with_preset(node: Node) -> Node:
     below = access.get("preset")
     if below is not None and isinstance(below.value, str) and below.value.endswith(".toml"):
         raise refused(below.origin, "a preset in a file cannot name another file", "write peak or off-peak")
-    digest = hashlib.sha256(plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True)).hexdigest()
-    filled = {
-        **access.value,
-        "preset": Node("peak", file.origin) if below is None else below,
-        "preset_file": Node(f"{path.name} {digest}", file.origin),
-    }
-    own = Node({key: child for key, child in node.value["access"].value.items() if key != "preset"}, node.origin)
-    return _with_profile(
-        Node({**node.value, "access": _merge(Node(filled, node.value["access"].origin), own)}, node.origin)
-    )
+    filled = {**access.value, "preset": Node("peak", file.origin) if below is None else below}
+    own = {key: child for key, child in node.value["access"].value.items() if key != "preset"}
+    return _with_profile(_over_file(node, filled, path, Node(own, node.origin)))
 
 
 def _with_profile(node: Node) -> Node:
@@ -226,14 +208,19 @@ def _with_profile(node: Node) -> Node:
     if geometry is not None and geometry.value == "constellation":
         # With geometry = "constellation", base round trips follow from slant ranges.
         del ours["base_rtts"]
-    digest = hashlib.sha256(plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True)).hexdigest()
-    ours["preset_file"] = Node(f"{path.name} {digest}", Origin(path, 1))
-    return Node({**node.value, "access": _merge(Node(ours, access.origin), access)}, node.origin)
+    return _over_file(node, ours, path, access)
+
+
+def _over_file(node: Node, values: dict[str, Node], path: Path, own: Node) -> Node:
+    """Merge `own`, the ``[access]`` of a layer or station, over the values of a file. The key `preset_file` records the
+    file's name and sha256."""
+    digest = plainfiles.sha256_of(path, plainfiles.MOST_TOML_BYTES, links=True)
+    lower = Node(values | {"preset_file": Node(f"{path.name} {digest}", Origin(path, 1))}, node.value["access"].origin)
+    return Node({**node.value, "access": _merge(lower, own)}, node.origin)
 
 
 def _read_file(path: Path) -> Node:
-    """Read a TOML file, and return its values as nodes. Raises ScenarioError if the file is missing, not UTF-8, not
-    TOML or nested too deep."""
+    """Read a TOML file, and return its values as nodes."""
     try:
         # A user's scenario may be a symbolic link, but a link to a plan in a run directory is rejected.
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
@@ -346,7 +333,7 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
         raise ScenarioProblems([Problem(origin, here, f"{so_far} is a single value and has no keys")])
     # `--set flows.0.source=A` creates the first flow of a scenario without flows. If the list were not created here,
     # the override would create a table named "0".
-    if part in _LISTS and not so_far and rest and part not in below:
+    if part in ("stations", "flows") and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
     # A sysctl's name contains dots. In the key of an override, everything after "sysctl." is therefore one name. In a
     # file, `_flat` joins the parts of a sysctl's name.
@@ -444,15 +431,11 @@ def _flat(node: Node) -> Node:
     return Node(flat, node.origin)
 
 
-# `stations` and `flows` are the only arrays of tables in a scenario.
-_LISTS = ("stations", "flows")
-
-_SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
-
 # Each entry maps a governing key to some neighbouring keys. When a higher layer sets the governing key, these
 # neighbouring keys are removed.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
-    **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
+    **{(name, key): governed for name, medium in MEDIA.items() for key, governed in medium.GOVERNS.items()},
+    **{(name, key): governed for name in ("isl", "ground") for key, governed in QueueKeys.GOVERNS.items()},
     ("name",): ("latitude", "longitude", "height"),  # for stations in a list, because an override may rename one
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
@@ -460,7 +443,6 @@ _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("rate",): ("packet_rate",),
 }
 
-# If a governing key has the value given here, the keys that it governs are not removed.
-_KEEPS: dict[tuple[str, ...], str] = {
-    (name, key): kept for name, section in MEDIA.items() for key, kept in section.KEEPS.items()
-}
+# If a governing key has the value given here (default: none), the keys that it governs are not removed. If a plan has a
+# table, `--set jittered.distribution=table` must not remove the table's name.
+_KEEPS: dict[tuple[str, ...], str] = {("jittered", "distribution"): "table"}

@@ -80,8 +80,7 @@ class Part:
 def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
     """Reject a plan that is too large for this machine. The check reads no file and computes nothing.
 
-    usable_bytes: The memory that the run may use. The default is the memory that this process may use
-        (`usable_memory_bytes`).
+    usable_bytes: The memory that the run may use. The default is the memory that this process may use.
     Raises ScenarioError if the plan is too large. The message names the limit, the largest cause, and a value to type
     instead.
     """
@@ -120,7 +119,7 @@ def satellites_of(plan: Plan) -> int:
     """Return the number of satellites in a plan's Walker patterns. A file of elements counts as 0, because its size is
     limited."""
     sky = plan.constellation
-    return 0 if sky is None else sum(shell.planes * shell.satellites_per_plane for shell in sky.patterns)
+    return 0 if sky is None else sum(shell.satellites for shell in sky.patterns)
 
 
 def parts_of(plan: Plan) -> list[Part]:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from leowarp.scenario import schema
 from leowarp.scenario.completion import complete
@@ -16,10 +15,8 @@ from leowarp.scenario.document import Overrides, read_document
 from leowarp.scenario.media.dishes import DISH
 from leowarp.scenario.media.medium import MEDIA
 from leowarp.scenario.names.examples import found
-from leowarp.scenario.text.decoding import Section, decode_section
-from leowarp.scenario.text.draft import Draft
-from leowarp.scenario.text.key import Key, keys
-from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.decoding import Draft, Node, Section, decode_section
+from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.problems import Problems, unknown_key_hint
 from leowarp.scenario.workload.modules import decode_modules
 from leowarp.scenario.workload.traffic import Traffic
@@ -132,7 +129,7 @@ def _decode(document: Node, problems: Problems) -> Draft:
     draft = Draft(
         name=_name(document, problems),
         sections=sections,
-        stations=_list(_without_dishes(document), "stations", schema.Station, problems),
+        stations=_list(document, "stations", schema.Station, problems, apart=DISH),
         flows=_list(document, "flows", schema.Flow, problems),
         modules=decode_modules(document.get("modules"), problems),
         dishes={
@@ -163,15 +160,21 @@ def _name(document: Node, problems: Problems) -> str:
     return node.value
 
 
-def _list(document: Node, name: str, section: type, problems: Problems) -> list[Section]:
-    """Decode each table of a list. The section of a table is named as in ``--set``, for example ``flows.0``."""
+def _list(document: Node, name: str, section: type, problems: Problems, apart: str | None = None) -> list[Section]:
+    """Decode each table of a list, without the key `apart`. The section of a table is named as in ``--set``, for
+    example ``flows.0``."""
     node = document.get(name)
     if node is None:
         return []
     if not isinstance(node.value, list):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
-    return [decode_section(f"{name}.{i}", section, child, problems) for i, child in enumerate(node.value)]
+    sections = []
+    for i, child in enumerate(node.value):
+        if isinstance(child.value, dict):
+            child = Node({key: value for key, value in child.value.items() if key != apart}, child.origin)
+        sections.append(decode_section(f"{name}.{i}", section, child, problems))
+    return sections
 
 
 def _dishes_of(document: Node) -> dict[int, Node]:
@@ -181,18 +184,6 @@ def _dishes_of(document: Node) -> dict[int, Node]:
     children = node.value if node is not None and isinstance(node.value, list) else []
     tables = {i: child.value for i, child in enumerate(children) if isinstance(child.value, dict)}
     return {i: table[DISH] for i, table in tables.items() if DISH in table}
-
-
-def _without_dishes(document: Node) -> Node:
-    """Return the document without the stations' access links, which are decoded separately."""
-    if not (dishes := _dishes_of(document)):
-        return document
-    stations = document.value["stations"]
-    own = [
-        Node({key: node for key, node in child.value.items() if key != DISH}, child.origin) if i in dishes else child
-        for i, child in enumerate(stations.value)
-    ]
-    return Node({**document.value, "stations": Node(own, stations.origin)}, document.origin)
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
@@ -222,15 +213,8 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
     therefore runs unchanged."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
-        draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
-
-
-@dataclass(frozen=True)
-class _Pinned:
-    """A section whose only key is a table of sysctls. It exists so that the decoder of sections can check such a
-    table."""
-
-    sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
+        # Of the keys of `Tcp`, the section has only `sysctl`. It has this schema also for the whole guest.
+        draft.pinned[host] = decode_section(name, schema.Tcp, Node({"sysctl": node}, node.origin), problems)
 
 
 TABLES: dict[str, type] = {

@@ -7,14 +7,14 @@ import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import INPUTS
 from leowarp.scenario import schema
 from leowarp.scenario.document import Overrides
-from leowarp.scenario.loading import TABLES, Scenario, load
+from leowarp.scenario.loading import Scenario, load
 from leowarp.scenario.media.constellation import FollowsConstellation
 from leowarp.scenario.media.medium import MEDIA, Medium, medium_of
 from leowarp.scenario.network.profiles import guest_sysctls, host_sysctls
@@ -25,8 +25,6 @@ from leowarp.scenario.text.key import InputFile, keys
 from leowarp.scenario.text.problems import Problems
 from leowarp.scenario.workload.arrivals import arrivals
 from leowarp.scenario.workload.traffic import Traffic
-
-T = TypeVar("T")
 
 _MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20,
                "obstructions": 1 << 20}  # fmt: skip
@@ -62,10 +60,9 @@ def resolve(scenario: Scenario) -> Plan:
     built: dict[str, Any] = {}
     copies: dict[str, str] = {}
     for name, section in scenario.sections.items():
-        built[name] = _built(TABLES[name], section, _found_files(TABLES[name], section, copies, problems))
-    stations = tuple(
-        _built(schema.Station, section, _found_files(schema.Station, section, copies, problems))
-        for section in scenario.stations
+        built[name] = _built(section, _found_files(section, copies, problems))
+    stations: tuple[schema.Station, ...] = tuple(
+        _built(section, _found_files(section, copies, problems)) for section in scenario.stations
     )
     # The error is raised after all sections are built, so that one message names every file that is missing or differs.
     problems.raise_any()
@@ -77,7 +74,7 @@ def resolve(scenario: Scenario) -> Plan:
     traffic: Traffic | None = built.pop("traffic", None)
     tcp, guest = built["tcp"], built["guest"]
     medium = _medium({name: built.pop(name) for name in MEDIA if name in built})
-    dishes = {stations[place].name: _built(schema.Access, section) for place, section in scenario.dishes.items()}
+    dishes = {stations[place].name: _built(section) for place, section in scenario.dishes.items()}
     flows = tuple(_flow(section) for section in scenario.flows)
     if traffic is not None:
         flows += arrivals(traffic, stations, built["run"], built["ground"], built["network"])
@@ -106,7 +103,7 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
     """Return the plan of a scenario file with overrides, or the given plan.
 
     scenario: A scenario file, a run directory or a plan. A plan is returned unchanged, except for `kernel`.
-    overrides: A list of "KEY=VALUE", or a dict. The dotted keys and the values have the same form as for `load`.
+    overrides: As for `load`.
     kernel: The guest kernel to use instead of the plan's kernel. It is a name on the shelf, or the path of a kernel
         tree or binary. A caller who passes this argument permits the kernel to run.
     Raises ScenarioError for the same reasons as `load` and `resolve`; also if overrides are given for a plan, because a
@@ -130,14 +127,6 @@ def is_kernel_name(kernel: str) -> bool:
     return "/" not in kernel
 
 
-def plan_inputs(plan: Plan) -> list[Path]:
-    """Return the files of a plan that are copied into ``00-inputs/`` of the run directory.
-
-    Returns: The paths of these files on this machine.
-    """
-    return plan.inputs()
-
-
 def _medium(built: Mapping[str, Any]) -> Medium:
     """Return the plan's only medium. If the medium follows a constellation, the returned medium contains the
     constellation."""
@@ -147,18 +136,17 @@ def _medium(built: Mapping[str, Any]) -> Medium:
     return medium
 
 
-def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
-    """Return a section as its dataclass. Missing values get the defaults of the class."""
+def _built(section: Section, files: Mapping[str, Any] | None = None) -> Any:
     # The hashes in the text are left out: they were compared when the files were looked up, and the plan contains the
     # files' own hashes.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
-    return schema_class(**(values | dict(files or {})))
+    return section.schema(**(values | dict(files or {})))
 
 
 def _flow(section: Section) -> schema.Flow:
     """Return a flow of the plan. The flow of a program also says which file named the program. The named program runs
     only with the user's consent (`guest/building/trust.py`)."""
-    flow = _built(schema.Flow, section)
+    flow: schema.Flow = _built(section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
     # A file may name only a part of a program's flow, such as its server. The whole flow is then treated as named by
@@ -167,8 +155,6 @@ def _flow(section: Section) -> schema.Flow:
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
-    """Return a station's host. The host's own keys override the common TCP keys. Its sysctls follow from its own keys
-    and the common keys."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
     # The host's sysctls are added to the sysctls of [tcp]. Every other key of the host replaces the same key of [tcp].
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
@@ -184,17 +170,16 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 
 
 def _found_files(
-    schema_class: type, section: Section, copies: dict[str, str], problems: Problems
+    section: Section, copies: dict[str, str], problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
     """Find and hash the files that a section names.
 
-    copies: A dict from the name of a file to its sha256, for the files of earlier sections. The function adds the files
-        of this section.
-    Returns: A dict from attribute of the section to the file that was found. Missing files are left out.
+    copies: The sha256 of each file of earlier sections, by name. The function adds the files of this section.
+    Returns: The files that were found, by attribute of the section.
     """
     # The text of a plan also contains hashes of files, which are not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
-    for key, (attribute, declared) in keys(schema_class).items():
+    for key, (attribute, declared) in keys(section.schema).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
         if declared.kind == "file" and named is not None:
             one = _found_file(section, key, named, wanted, problems)
@@ -222,7 +207,7 @@ def _check_names(
         for one in named if isinstance(named, tuple) else (named,):
             if copies.setdefault(one.name, one.sha256) != one.sha256:
                 rule = f'another file of the scenario is called "{one.name}" too, and a run keeps copies of both'
-                problems.add(section.where(attribute), f"{section.name}.{attribute}", rule, "rename one of them")
+                section.refuse(problems, attribute, rule, "rename one of them")
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
@@ -230,8 +215,7 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
     in a run's directory. The file's hash must equal `wanted`.
 
     wanted: The sha256 in the plan. None means that any content is accepted, as in a user's scenario.
-    Returns: The file, or None if it is missing, unreadable or different. If the result is None, the mistake is added to
-        `problems`.
+    Returns: The file, or None after a mistake was added to `problems`.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):

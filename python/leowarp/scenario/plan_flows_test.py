@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from leowarp.scenario import load, plan_inputs, resolve, schema
+from leowarp.scenario import load, resolve, schema
 from leowarp.scenario.loading_test import GOOD, write
 from leowarp.scenario.plan_test import ELEMENTS, JITTERED, again, write_inputs
 
@@ -59,7 +59,7 @@ def test_a_flows_pace_set_on_a_plan_replaces_the_one_that_the_plan_spells_out(tm
 def test_a_distribution_set_on_a_plan_takes_its_table_away(tmp_path):
     write_inputs(tmp_path)
     plan = resolve(load(write(tmp_path, JITTERED)))
-    assert plan_inputs(plan) == [tmp_path / "delays.txt"]
+    assert plan.inputs() == [tmp_path / "delays.txt"]
     normal = again(tmp_path, plan, ["jittered.distribution=normal"]).medium
     assert normal is not None
     assert (normal.distribution, normal.table) == ("normal", None)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from leowarp.base import layout
 from leowarp.base.errors import ScenarioError
 from leowarp.base.units import BYTES, PACKETS
-from leowarp.scenario import load, plan_inputs, resolve, schema
+from leowarp.scenario import load, resolve, schema
 from leowarp.scenario.loading import TABLES
 from leowarp.scenario.loading_test import GOOD, write
 from leowarp.scenario.schema import Plan
@@ -190,7 +190,7 @@ def again(folder: Path, plan: Plan, overrides=()) -> Plan:
     """Write `plan` into a run directory as text, and return the plan that is loaded from there."""
     run = folder / "run"
     (run / layout.INPUTS).mkdir(parents=True, exist_ok=True)
-    for path in plan_inputs(plan):
+    for path in plan.inputs():
         shutil.copy(path, run / layout.INPUTS)
     (run / "00-plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     return resolve(load(run, overrides))
@@ -332,7 +332,7 @@ def test_a_plan_names_files_by_name_and_hash_only(tmp_path):
     content = "t_s,delay_ms,rate_mbps,loss_ratio\n0,10,100,0\n"
     write(tmp_path / "tables", content, "path.csv")
     plan = resolve(load(write(tmp_path, MEASURED)))
-    assert plan_inputs(plan) == [tmp_path / "tables" / "path.csv"]
+    assert plan.inputs() == [tmp_path / "tables" / "path.csv"]
     text = plan.to_toml()
     assert 'file = "path.csv"' in text
     assert f'file_sha256 = "{hashlib.sha256(content.encode()).hexdigest()}"' in text

@@ -6,23 +6,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leowarp.base.units import BYTES, PACKETS
-from leowarp.scenario import sections
 from leowarp.scenario.media.constellation import ELEMENT_KEYS, SHAPE_KEYS, WALKER_KEYS, Constellation
 from leowarp.scenario.media.dishes import DISH, DISH_IDLE_KEYS
-from leowarp.scenario.network.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
-from leowarp.scenario.network.links import ACQUISITION_KEYS, GAP_KEYS, SKY_KEYS, UPDATE_KEYS
+from leowarp.scenario.network.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE, Host, Tcp
+from leowarp.scenario.network.links import ACQUISITION_KEYS, GAP_KEYS, SKY_KEYS, UPDATE_KEYS, Station
 from leowarp.scenario.network.queues import parameters_as_written
 from leowarp.scenario.text.key import InputFile, Key, keys
 from leowarp.scenario.workload.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.workload.modules import parameter_as_written
 
+if TYPE_CHECKING:
+    # `schema` imports this module.
+    from leowarp.scenario.schema import Plan
+
+SCHEMA_VERSION = 1
+
 
 # Implements RFC 4737, 1.3 (context).
 # Implements RFC 4737, 6 (packet generation).
-def plan_text(plan: sections.PlanSections) -> str:
+def plan_text(plan: Plan) -> str:
     """Return the plan as a scenario text.
 
     Returns: The TOML text. Keys that have no effect with the plan's medium are left out, because a text with them is
@@ -32,19 +37,15 @@ def plan_text(plan: sections.PlanSections) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as a TOML basic string.
-
-    text: Any text. Control characters and quotes are escaped.
-    """
+    """Return a text as a TOML basic string."""
     # JSON's escapes are valid in TOML, but TOML also requires U+007F to be escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _lines(plan: sections.PlanSections) -> Iterator[str]:
-    """Yield the lines of the plan's text."""
+def _lines(plan: Plan) -> Iterator[str]:
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
-    yield f"schema = {sections.SCHEMA_VERSION}"
+    yield f"schema = {SCHEMA_VERSION}"
     yield from _table("run", plan.run)
     medium, sky = plan.medium, plan.constellation
     if sky is not None:
@@ -55,27 +56,28 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         for station in plan.stations:
             # Before obstruction maps existed, plans had no keys for a limited view of the sky. If a station's view is
             # not limited, a plan therefore omits the keys of a limited view.
-            free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
+            free = [key for key in SKY_KEYS if getattr(station, keys(Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:
                 yield from _table(f"stations.{DISH}", plan.dishes[station.name], DISH_IDLE_KEYS)
     idle = medium.idle(follows=sky is not None)
     for name in ("isl", "ground", "routing", "cures", "network"):
         without = idle.get(name, ())
-        if name == "cures" and without is not None:
+        if without is None:
+            continue
+        if name == "cures":
             without = plan.cures.idle()
-        if name == "routing" and without is not None and plan.routing.update == "atomic":
+        if name == "routing" and plan.routing.update == "atomic":
             without = (*without, *UPDATE_KEYS)
-        if name == "isl" and without is not None and not (sky is not None and sky.shells):
+        if name == "isl" and not (sky is not None and sky.shells):
             without = (*without, "across_shells")  # With one shell, the key `across_shells` has no meaning.
-        if name == "isl" and without is not None and not plan.isl.longest_acquisition_ns:
+        if name == "isl" and not plan.isl.longest_acquisition_ns:
             without = (*without, *ACQUISITION_KEYS)
-        if name == "isl" and without is not None and plan.isl.acquisition_between_planes_ns is None:
+        if name == "isl" and plan.isl.acquisition_between_planes_ns is None:
             without = (*without, "acquisition_between_planes")
-        if name == "ground" and without is not None and not plan.ground.handover_gap_ns:
+        if name == "ground" and not plan.ground.handover_gap_ns:
             without = (*without, *GAP_KEYS)
-        if without is not None:
-            yield from _table(name, getattr(plan, name), without)
+        yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
         # A flow that lasts to the end of the run is written without a stop time. Without a stop time, a flow still
         # lasts to the end if a user changes the run's length in the plan.
@@ -124,15 +126,15 @@ def _module(name: str, parameters: Mapping[str, str]) -> Iterator[str]:
         yield f"{parameter} = {quoted(parameter_as_written(parameter, value))}"
 
 
-def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
+def _host(host: Host, common: Tcp) -> Iterator[str]:
     """Yield the TCP keys of a host that differ from the keys of `[tcp]`, and all sysctls of the host."""
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
-    differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
+    differs = [key for key, (attribute, _) in keys(Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
     # Nothing is written for a host whose keys equal the keys of [tcp]. If a user later changes [tcp] in the plan, the
     # change therefore also applies to such a host.
     if differs:
-        yield from _table(f"{name}.tcp", host.tcp, set(keys(sections.Tcp)) - set(differs))
+        yield from _table(f"{name}.tcp", host.tcp, set(keys(Tcp)) - set(differs))
     yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host: what its [tcp] comes to.")
 
 

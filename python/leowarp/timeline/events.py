@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from leowarp.base.tables.metadata import table_schema
 from leowarp.routes import Routes
-from leowarp.scenario.schema import Chain, Ground, Isl, Measured, Mobile, Plan
+from leowarp.scenario.schema import Access, Chain, Ground, Isl, Measured, Mobile, Plan
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
@@ -70,7 +70,9 @@ class LinkKind:
         return replace(link, rate_bps=section.left_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
 
     @staticmethod
-    def queued(plan: Plan, kind: str, section: Chain | Ground | Isl | Measured | Mobile, on_down: str) -> LinkKind:
+    def queued(
+        plan: Plan, kind: str, section: Access | Chain | Ground | Isl | Measured | Mobile, on_down: str
+    ) -> LinkKind:
         """Return a link with a queue from a section of the plan. Its rates and losses are set separately for each
         direction."""
         discipline = plan.network.link_model

@@ -63,7 +63,7 @@ def test_the_scenario_is_the_studys():
     sky = plan.constellation
     assert (mobile.delays, sky.planes * sky.satellites_per_plane, sky.altitude_m) == ("constellation", 66, 800_000)
     assert (mobile.environment, mobile.rate_bps) == ("intermediate-tree-shadowed", 40_000_000)
-    assert {(host.tcp.profile, host.delayed_ack, host.delayed_ack_timer_ns) for host in plan.hosts} == {
+    assert {(host.tcp.profile, host.tcp.delayed_ack, host.tcp.delayed_ack_timer_ns) for host in plan.hosts} == {
         (runs.STUDY_PROFILE, "on", 40 * MS)
     }
     assert {host.sysctl["net.ipv4.tcp_sack"] for host in plan.hosts} == {"0"}

@@ -46,8 +46,8 @@ def show(
     from leowarp import timeline as rooms
     from leowarp.base import units
     from leowarp.cli.output import note, print_json, print_table
-    from leowarp.media.access.timeline import slots_of_timeline
     from leowarp.scenario.schema import Access
+    from leowarp.timeline.metadata import TimelineMetadata
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     sky = skies.ephemeris_of(resolved)
@@ -81,7 +81,7 @@ def show(
         ]
         print_table(resolved.name, ("quantity", "value"), [*counts, *described])
         if isinstance(resolved.medium, Access):
-            _print_slots(slots_of_timeline(table), begin_ns, end_ns)
+            _print_slots(TimelineMetadata.of(table.schema).slots or [], begin_ns, end_ns)
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:

@@ -133,7 +133,7 @@ def _asked(plan: Plan) -> dict[str, str]:
         for number, flow in enumerate(plan.flows)
         if flow.kind == "tcp" and flow.congestion_control
     }
-    if any(host.delayed_ack == "on" for host in plan.hosts):
+    if any(host.tcp.delayed_ack == "on" for host in plan.hosts):
         asked['tcp.delayed_ack = "on"'] = "delack"
     for host in plan.hosts:
         if host.tcp.loss_detection != "kernel":

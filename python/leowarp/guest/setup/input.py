@@ -344,7 +344,7 @@ def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
     common = {"node": node, "address": own_address}
     if host is None:
         return common | {"sysctl": {}, "pacing": "internal", "delayed_ack": "adaptive"}
-    return common | {"sysctl": dict(host.sysctl), "pacing": host.pacing, "delayed_ack": host.delayed_ack}
+    return common | {"sysctl": dict(host.sysctl), "pacing": host.tcp.pacing, "delayed_ack": host.tcp.delayed_ack}
 
 
 def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from leowarp import media, scenario
 from leowarp.base.errors import ScenarioError
 from leowarp.guest.setup.input import EVENT, NONE, address, events, setup, windows, write_input
 from leowarp.guest.setup.network import Network
-from leowarp.scenario.schema import Cures
+from leowarp.scenario.schema import Cures, Host, Tcp
 from leowarp.timeline.schema import TIMELINE
 
 CHAIN = Path(__file__).parents[4] / "examples" / "chain.toml"
@@ -61,8 +61,8 @@ def plan(**changed):
             neighbours=changed.pop("neighbours", "static"), mtu_bytes=1115, forwarding="direct", family="ipv4"
         ),
         hosts=[
-            SimpleNamespace(name="A", sysctl={"net.ipv4.tcp_sack": "1"}, pacing="fq", delayed_ack="on"),
-            SimpleNamespace(name="B", sysctl={}, pacing="internal", delayed_ack="off"),
+            Host(name="A", tcp=Tcp(pacing="fq", delayed_ack="on"), sysctl={"net.ipv4.tcp_sack": "1"}),
+            Host(name="B", tcp=Tcp(pacing="internal", delayed_ack="off"), sysctl={}),
         ],
         modules=changed.pop("modules", {}),
         guest=SimpleNamespace(cc_modules=changed.pop("cc_modules", ())),

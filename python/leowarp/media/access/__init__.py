@@ -7,6 +7,4 @@ makes events. docs/guides/access-links.md gives the source of each number. desig
 number affects the results.
 """
 
-from leowarp.media.access.planned import PlannedAccess
-from leowarp.media.access.profile import Profile, Way
-from leowarp.media.access.timeline import GATEWAY, TERMINAL, profile_of
+from leowarp.media.access.timeline import GATEWAY, TERMINAL, PlannedAccess

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from leowarp.base.errors import ScenarioError
 from leowarp.base.instants import distinct
 from leowarp.base.streams import stream
+from leowarp.media.access.outages import covered
 from leowarp.scenario.schema import Access
 
 _WANDER_STEP_NS = 100_000_000
@@ -137,10 +138,7 @@ def capacity_rows(
     # Components are multiplied instead of added, so that capacity cannot fall below 0. A variation of 10 % is then 10 %
     # in every slot.
     rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
-    # At a time within a hold, the number of begun holds is one more than the number of ended holds. Each hold ends
-    # before the next hold begins (`outages.merged`), so at most one hold is open at a time.
-    held = np.searchsorted(held_ns[0], t_ns, side="right") > np.searchsorted(held_ns[1], t_ns, side="right")
-    rate_bps[held] = 0
+    rate_bps[covered(t_ns, *held_ns)] = 0
     # Rows that change nothing are left out, because the guest stores whole tables in memory, 24 bytes per row.
     changes = np.append(True, np.diff(rate_bps) != 0)
     return t_ns[changes], rate_bps[changes]

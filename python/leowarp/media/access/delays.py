@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leowarp.base.instants import distinct
 from leowarp.base.streams import stream
 from leowarp.media.access.capacity import cut_normal
-from leowarp.media.access.outages import bursts_ns
+from leowarp.media.access.outages import bursts_ns, covered
 from leowarp.media.access.profile import Drawn
 from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
@@ -59,10 +59,7 @@ def channel_rows(
     # remaining components therefore do not change.
     for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
         delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
-    # At a time within an outage, the number of begun outages is one more than the number of ended outages. Each outage
-    # ends before the next outage begins (`outages.merged`), so at most one outage is open at a time.
-    lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
-    lost |= np.searchsorted(bursts[0], t_ns, side="right") > np.searchsorted(bursts[1], t_ns, side="right")
+    lost = covered(t_ns, *outages) | covered(t_ns, *bursts)
     loss_ratio = np.where(lost, 1.0, 0.0 if access.loss_burst_ns else residual)
     changes = np.append(True, (np.diff(delay_ns) != 0) | (np.diff(loss_ratio) != 0))
     return t_ns[changes], delay_ns[changes], loss_ratio[changes]
@@ -167,16 +164,13 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
         other rows.
     """
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
+    if drawn.spike_ns is None:
+        return t_ns[0], values_ns[0]
     for begin_ns, lasts_ns, spike_ns in zip(
-        slots.begin_ns.tolist(), drawn.handover_ns.tolist(), _spikes_of(drawn), strict=False
+        slots.begin_ns.tolist(), drawn.handover_ns.tolist(), drawn.spike_ns.tolist(), strict=True
     ):
         steps = max(lasts_ns * access.frames_per_s // 1_000_000_000, 1)
         step = np.arange(steps + 1)
         t_ns.append(begin_ns + lasts_ns * step // steps)
         values_ns.append(spike_ns * (steps - step) // steps)
     return np.concatenate(t_ns), np.concatenate(values_ns)
-
-
-def _spikes_of(drawn: Drawn) -> list[int]:
-    """Return the additional delay of each slot's handover. If handovers hold packets instead, the list is empty."""
-    return [] if drawn.spike_ns is None else drawn.spike_ns.tolist()

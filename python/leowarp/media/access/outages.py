@@ -104,13 +104,16 @@ def stalls_ns(access: Access, *, seed: int, duration_ns: int) -> dict[str, tuple
 
 
 def merged(begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Merge intervals that overlap or touch. Return the resulting intervals in ascending order.
-
-    The functions that count beginnings and ends of intervals (`delays.channel_rows`) need intervals that do not touch.
-    """
+    """Merge intervals that overlap or touch. Return the resulting intervals in ascending order."""
     order = np.argsort(begin_ns, kind="stable")
     begin_ns, end_ns = begin_ns[order], np.maximum.accumulate(end_ns[order])
     if not len(begin_ns):
         return begin_ns, end_ns
     apart = begin_ns[1:] > end_ns[:-1]
     return begin_ns[np.append(True, apart)], end_ns[np.append(apart, True)]
+
+
+def covered(t_ns: NDArray[np.int64], begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which times are within an interval. The intervals must be the result of `merged`."""
+    # At most one interval is open at a time. Within it, one interval more has begun than has ended.
+    return np.searchsorted(begin_ns, t_ns, side="right") > np.searchsorted(end_ns, t_ns, side="right")

@@ -32,9 +32,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     A path leads from a station over a satellite to a station. The routers terminal and gateway exist only in the
     timeline. Both directions of a path have the same base delay. Jitter, frames and queues are in the timeline.
 
-    Raises ScenarioError if terminal and gateway see no satellite in common during a slot (`slots_of`).
-    access: The plan's medium.
-    ephemeris: The ephemeris of the same plan, if it has a constellation.
+    Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     Returns: The routes. Each slot has one update with two rows: dish to server, and server to dish.
     """
     stations = access.STATIONS
@@ -99,12 +97,7 @@ def _clocks(plan: Plan, access: Access) -> list[str]:
 
 def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
     """Return the number of route changes, and the minimum, the maximum and the time-weighted mean of the one-way base
-    delay.
-
-    duration_ns: The length of the run. Each base delay is weighted by the time for which it is valid within the run.
-    Returns: `route_updates`, `route_changes`, `route_changes_shorter` (counts), `path_delay_min_ns`, `..._mean_ns`,
-        `..._max_ns`.
-    """
+    delay."""
     # The first slot began before the run, and the last slot may end after the run. Only the part of each slot that lies
     # within the run is counted.
     held = np.append(np.maximum(slots.base_t_ns, 0), duration_ns).clip(max=duration_ns)

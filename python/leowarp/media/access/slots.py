@@ -58,12 +58,8 @@ class Slots:
     elevation_deg: NDArray[np.float64] | None = None
 
     def base_at_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the base delay, ns, at the times `t_ns`, which must not be before the first slot.
-
-        t_ns: An int64 array of any shape
-        Returns: An int64 array of the same shape. For each time, the value of the last row at or before this time is
-            returned.
-        """
+        """Return the base delay, ns, at the times `t_ns`, an int64 array of any shape. The times must not be before the
+        first slot. The result has the same shape."""
         return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
 
 
@@ -158,10 +154,7 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
 def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int64], seed: int) -> Slots:
     """Return the satellite of each slot. Also return the base delays, which are computed from the satellite's ranges.
 
-        base = (range to the terminal + range to the gateway) / c + fibre to the point of presence + processing + server
-
-    Raises ScenarioError if the terminal and the gateway have no common satellite in a slot. Both must see it at the
-    slot's beginning and end.
+    base = (range to the terminal + range to the gateway) / c + fibre to the point of presence + processing + server
     """
     stations = ephemeris.stations
     pop_m = EcefMetres(stations.positions_ecef_m[POP])
@@ -221,9 +214,8 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
 
 
 def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
-    """Return the error for a slot in which no satellite is visible to both terminal and gateway. `best_deg` of shape
-    (n,) gives one elevation per satellite. It is the smallest of four elevations: those at the two stations, when the
-    slot begins and when it ends."""
+    """Return the error for a slot in which no satellite is visible to both terminal and gateway. `best_deg` has the
+    smallest elevation of each satellite, at both stations and both ends of the slot."""
     highest_deg = float(best_deg.max())
     return ScenarioError(
         f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "

@@ -23,10 +23,7 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
     """Return the delay, loss and capacity of an access link over a run.
 
     slots: The slots of the same plan (`slots.slots_of`).
-    seed: The ``run.seed``. Each component has its own random stream, named ``access.*``.
-    Returns: The tables of both directions, with their random values.
-
-    Each component has its own random stream (`streams.stream`), so their order does not matter.
+    seed: The ``run.seed``. The order of components does not matter: each has its own random stream, named ``access.*``.
     """
     count = len(slots.begin_ns)
     handover_ns = _uniform_ns(seed, "access.handover", access.handover_min_ns, access.handover_max_ns, count)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from leowarp.media import routes_of, timeline_of
-from leowarp.media.access.timeline import slots_of_timeline
 from leowarp.routes import paths_of
 from leowarp.scenario.schema import Network
 from leowarp.timeline import describe, warnings_of
+from leowarp.timeline.metadata import TimelineMetadata
 from support.probes import plan_of, profile_for
 from support.replay import replayed
 
@@ -81,7 +81,7 @@ def test_a_managed_queue_stands_at_both_ends():
 def test_what_was_drawn_goes_with_the_timeline():
     table = timeline_of(plan_of(2))
     profile = profile_for(2)
-    assert slots_of_timeline(table) == profile.slot_table().to_pylist()
+    assert TimelineMetadata.of(table.schema).slots == profile.slot_table().to_pylist()
     assert json.loads(table.schema.metadata[b"outages"]) == profile.outage_table().to_pylist()
     described = describe(table)
     assert described["route_changes"] == 8

@@ -78,7 +78,6 @@ def _free_through(
 def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> None:
     """Add the access link of a dish, between the dish's router and its station.
 
-    events: The builder to which the link, its queues and its tables are added.
     ends: The nodes of the router and of the station, in this order.
     """
     access = plan.dishes[plan.stations[dish.station].name]

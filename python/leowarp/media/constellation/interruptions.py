@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,38 +20,24 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.streams import stream
 from leowarp.base.units import TIME
 from leowarp.routes import Routes
+from leowarp.routes.acquisition import Acquisition
 from leowarp.routes.observed import links_of
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.events import Events, LinkKind
 
 
-@dataclass(frozen=True)
-class Interruption:
-    """A temporary interruption of a link.
-
-    a, b: The nodes at the two ends of the link, where a < b.
-    """
-
-    a: int
-    b: int
-    begin_ns: int
-    end_ns: int
-
-
 class Interruptions:
-    """The interruptions of a run. There is one group for each way in which packets are treated.
+    """The interruptions of a run. There is one group for each way in which packets are treated. A handover gap is an
+    `Acquisition`, too: the link is not available when a path begins to use it.
 
-    routes: The routes of the same plan.
     satellites: The number of satellites. Nodes with this number or a larger one are stations.
     dishes: The nodes of stations with an access link. The handovers of these stations are part of the access link.
     """
 
     def __init__(self, plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> None:
-        gaps = _gaps(plan, routes, satellites, dishes)
-        acquisitions = [Interruption(one.a, one.b, one.begin_ns, one.end_ns) for one in routes.acquisitions]
-        told: dict[str, list[Interruption]] = {"lost": [], "buffered": [], "old": [], "wait": []}
-        told[plan.ground.in_gap] += gaps
-        told[plan.isl.acquiring] += acquisitions
+        told: dict[str, list[Acquisition]] = {"lost": [], "buffered": [], "old": [], "wait": []}
+        told[plan.ground.in_gap] += _gaps(plan, routes, satellites, dishes)
+        told[plan.isl.acquiring] += routes.acquisitions
         self._lost, self._buffered = _by_link(told["lost"]), _by_link(told["buffered"])
         self._old = {(one.a, one.b, one.begin_ns): one.end_ns - one.begin_ns for one in told["old"]}
         self._duration_ns = plan.run.duration_ns
@@ -64,9 +49,8 @@ class Interruptions:
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
         """Return the time in ns from a route update until the nodes get the entries of a path. Until that time, packets
-        take the old path.
+        take the old path. `until_ns` is the time of the next update.
 
-        until_ns: The time of the next update.
         Raises ScenarioError if the next update comes before the entries are installed.
         """
         delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
@@ -105,9 +89,9 @@ class Interruptions:
             events.capacity(*ends, np.array([t_ns[i] for i in inside], dtype=np.int64), masked)
 
 
-def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], list[Interruption]]:
+def _by_link(interruptions: Sequence[Acquisition]) -> dict[tuple[int, int], list[Acquisition]]:
     """Return the interruptions of each link in order of time. Adjacent interruptions are merged."""
-    found: dict[tuple[int, int], list[Interruption]] = {}
+    found: dict[tuple[int, int], list[Acquisition]] = {}
     for one in sorted(interruptions, key=lambda one: (one.a, one.b, one.begin_ns, one.end_ns)):
         mine = found.setdefault((one.a, one.b), [])
         if mine and one.begin_ns <= mine[-1].end_ns:
@@ -118,13 +102,13 @@ def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], lis
     return found
 
 
-def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Interruption]:
+def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Acquisition]:
     """Return an interruption for each ground link that the paths begin to use at a route update. Ground links of dishes
     are left out."""
     gap_ns, spread_ns = plan.ground.handover_gap_ns, plan.ground.handover_gap_spread_ns
     if not gap_ns:
         return []
-    found: list[Interruption] = []
+    found: list[Acquisition] = []
     for k in range(1, len(routes.t_ns)):
         t_ns = int(routes.t_ns[k])
         before = set(map(tuple, links_of(routes.paths[k - 1]).tolist()))
@@ -134,5 +118,5 @@ def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) ->
             # Each link and update has its own random stream, so that its random number does not depend on other
             # handovers.
             drawn_ns = stream(plan.run.seed, "ground.handover_gap", k, a, b).integers(-spread_ns, spread_ns + 1)
-            found.append(Interruption(a, b, t_ns, t_ns + gap_ns + int(drawn_ns)))
+            found.append(Acquisition(a, b, t_ns, t_ns + gap_ns + int(drawn_ns)))
     return [one for one in found if one.end_ns > one.begin_ns]

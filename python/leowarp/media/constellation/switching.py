@@ -56,7 +56,6 @@ class Switching:
     def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
         """Raise an error if the next change comes before every node has its entry.
 
-        at_ns: The time of the update.
         after_ns: The delays from the method `after_ns`.
         until_ns: The time of the next update. If unused links are removed before that, it is the time of their removal.
         Raises ScenarioError if a node would get its entry at or after `until_ns`.

@@ -10,8 +10,7 @@ import pytest
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import ephemeris_of
 from leowarp.media.constellation.switching import Switching
-from leowarp.media.constellation.timeline import constellation_timeline
-from leowarp.media.registry import routes_of
+from leowarp.media.registry import routes_of, timeline_of
 from leowarp.scenario import load, resolve
 from leowarp.timeline.description import unsettled
 from support.replay import Replay
@@ -66,7 +65,7 @@ def made(**routing: Any):
     sky = ephemeris_of(plan)
     assert sky is not None
     routes = routes_of(plan, sky)
-    return routes, constellation_timeline(plan, sky, routes).to_pylist()
+    return routes, timeline_of(plan, sky, routes).to_pylist()
 
 
 def test_entries_come_one_by_one_and_in_the_end_lead_over_the_new_path():
@@ -95,7 +94,7 @@ def test_a_timeline_says_for_how_long_entries_contradict_each_other():
         plan = plan_of(**routing)
         sky = ephemeris_of(plan)
         assert sky is not None
-        return unsettled(constellation_timeline(plan, sky, routes_of(plan, sky)))
+        return unsettled(timeline_of(plan, sky, routes_of(plan, sky)))
 
     assert times() == {"circle_ns": 0, "no_entry_ns": 0}
     # If nodes switch in order from the destination to the source, each node switches after the nodes to which it sends.

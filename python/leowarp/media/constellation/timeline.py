@@ -40,10 +40,11 @@ from leowarp.ephemeris import Ephemeris
 from leowarp.media.constellation.dishes import dishes_of, link_dish
 from leowarp.media.constellation.interruptions import Interruptions
 from leowarp.media.constellation.switching import Switching
-from leowarp.routes import Leaving, Routes
+from leowarp.media.protocol import PlannedMedium, SteadyLinks
+from leowarp.routes import Leaving, Routes, constellation_routes
 from leowarp.routes.links import delays_ns, lengths_m
 from leowarp.routes.observed import l2_instants_ns, links_of, node_positions_m
-from leowarp.scenario.schema import Plan
+from leowarp.scenario.schema import Constellation, Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding
 from leowarp.timeline.metadata import TimelineMetadata
@@ -56,12 +57,30 @@ Codes = NDArray[np.int64]
 """The links, each encoded as one number ``a * nodes + b`` with a < b, in ascending order."""
 
 
-def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
-    """Return the timeline of a constellation's routes.
+class PlannedConstellation(PlannedMedium[Constellation]):
+    """A constellation. The stations communicate over its satellites."""
 
-    Returns: The columns as in `timeline.schema`, with the metadata `warnings` (JSON list).
-    """
-    return _Builder(plan, ephemeris, routes).build()
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """Return the shortest paths at each route update."""
+        assert ephemeris is not None
+        return constellation_routes(self.plan, ephemeris, dishes=dishes_of(self.plan, ephemeris))
+
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        assert ephemeris is not None
+        return _Builder(self.plan, ephemeris, routes).build()
+
+    def steady_links(self) -> tuple[SteadyLinks, ...]:
+        return self.plan.isl, self.plan.ground
+
+    def likely_rate_bps(self) -> float | None:
+        """Return the lowest of two kinds of rates: the links' rates, and the dishes' downlink capacities."""
+        dishes_bps = [dish.capacity_bps or dish.schedule_median_bps for dish in self.plan.dishes.values()]
+        return min(filter(None, [*dishes_bps, super().likely_rate_bps()]), default=None)
+
+    def likely_hops(self) -> int:
+        # The paths of examples/madrid-tokyo.toml have 6 or 7 links; the estimate is higher, because underestimating the
+        # cost is worse.
+        return 8
 
 
 class _Builder:
@@ -170,7 +189,6 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Apply the paths of route update `k`, which comes at `t_ns`."""
         routes = self._routes
         # A switch that belongs to the last update may come after the end of the run.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
@@ -239,7 +257,6 @@ class _Builder:
             self._teardown_ns.pop(code, None)
 
     def _take_up(self, t_ns: int, code: int) -> None:
-        """Add the event by which a link comes up."""
         a, b = divmod(code, self._nodes)
         self._up.add(code)
         # In the guest a new link has no delay, so its delay must be set even if it is the same as before.
@@ -252,7 +269,6 @@ class _Builder:
             self._events.link_up(t_ns, a, b, link)
 
     def _take_down(self, t_ns: int, code: int) -> None:
-        """Add the event by which a link goes down."""
         a, b = divmod(code, self._nodes)
         self._up.discard(code)
         self._events.link_down(t_ns, a, b, self._kind(b))
@@ -278,10 +294,7 @@ class _Builder:
         self._events.delays(t_ns, a[changed], b[changed], delay_ns[changed])
 
     def _make_room_for_flying(self) -> None:
-        """Raise netem's limit on each link by the number of packets that are in flight at the link's longest delay.
-
-        Limits are raised only if they count packets in flight (`LinkKind.limit_with_flying_pkts`).
-        """
+        """Raise netem's limit on each link by the number of packets that are in flight at the link's longest delay."""
         if self._isl.limit_counts_flying:
             longest = self._delays.longest_ns()
             self._events.make_room_for_flying({divmod(code, self._nodes): ns for code, ns in longest.items()})

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import ephemeris_of
-from leowarp.media import routes_of
-from leowarp.media.constellation.timeline import constellation_timeline
+from leowarp.media import routes_of, timeline_of
 from leowarp.routes import Routes, paths_of
 from leowarp.scenario.schema import Constellation, Ground, Isl, Network, Plan, Routing
 from support.plans import S, plan, shell, star
@@ -31,7 +30,7 @@ def made(resolved: Plan) -> tuple[Routes, pa.Table]:
     where = ephemeris_of(resolved)
     assert where is not None
     ways = routes_of(resolved, where)
-    return ways, constellation_timeline(resolved, where, ways)
+    return ways, timeline_of(resolved, where, ways)
 
 
 def rows(table: pa.Table, event: str, **where: object) -> list[dict]:
@@ -283,7 +282,7 @@ def test_delay_is_length_over_the_speed_of_light_to_the_nearest_ns() -> None:
     resolved = plan(duration_s=50)
     where = ephemeris_of(resolved)
     assert where is not None
-    table = constellation_timeline(resolved, where, routes_of(resolved, where))
+    table = timeline_of(resolved, where, routes_of(resolved, where))
     name = {n: i for i, n in enumerate(where.names)}
     for row in rows(table, "delay", t_ns=15 * S):
         if row["a"] in name and row["b"] in name:

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any, TypeVar
+
 from leowarp.routes import LastHop
 from leowarp.scenario.network.links import SMALLEST_MTU_BYTES
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Realisation, realisation
 from leowarp.timeline.metadata import CodewordSummary
+
+ModelT = TypeVar("ModelT", LandMobile, Harq)
 
 
 def fading_of(mobile: Mobile) -> LandMobile | None:
@@ -18,18 +23,8 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
     """
     if not mobile.fading:
         return None
-    return LandMobile(
-        environment=mobile.environment,
-        elevation_deg=mobile.elevation_deg,
-        environments_path=None if mobile.environments is None else mobile.environments.path,
-        speed_m_per_s=mobile.speed_m_per_s,
-        carrier_hz=mobile.carrier_hz,
-        correlation_m=mobile.correlation_m,
-        transition_m=mobile.transition_m,
-        frames=mobile.frames,
-        frame_m=mobile.frame_m,
-        samples_per_wavelength=mobile.samples_per_wavelength,
-    )
+    path = None if mobile.environments is None else mobile.environments.path
+    return _of_equal_names(LandMobile, mobile, environments_path=path)
 
 
 def harq_of(mobile: Mobile) -> Harq:
@@ -37,23 +32,13 @@ def harq_of(mobile: Mobile) -> Harq:
 
     design/lms-harq.md explains each default, and how much the results depend on it.
     """
-    return Harq(
-        kind=mobile.harq,
-        modulation=mobile.modulation,
-        data_bits=mobile.data_bits,
-        codeword_bits=mobile.codeword_bits,
-        rate_bps=mobile.rate_bps,
-        retransmissions=mobile.retransmissions,
-        first_delay_ns=mobile.first_delay_ns,
-        retransmission_delay_ns=mobile.retransmission_delay_ns,
-        threshold_kind=mobile.threshold_kind,
-        threshold_ratio=mobile.threshold_ratio,
-        rule=mobile.rule,
-        first_target_ratio=mobile.first_target_ratio,
-        target_ratio=mobile.target_ratio,
-        last_sends_rest=mobile.last_sends_rest,
-        first_bits=mobile.first_bits,
-    )
+    return _of_equal_names(Harq, mobile, kind=mobile.harq)
+
+
+def _of_equal_names(model: type[ModelT], mobile: Mobile, **others: Any) -> ModelT:
+    """Return parameters of the channel model: the keys of equal names, and `others`."""
+    names = [field.name for field in dataclasses.fields(model) if field.name not in others]
+    return model(**{name: getattr(mobile, name) for name in names}, **others)
 
 
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:

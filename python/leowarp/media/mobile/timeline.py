@@ -18,8 +18,9 @@ import pyarrow as pa
 from leowarp.base.instants import distinct
 from leowarp.base.nodes import host_node
 from leowarp.ephemeris import Ephemeris
-from leowarp.media.mobile.parameters import described, last_hop_of, realisation_of, warnings_about
-from leowarp.routes import Routes
+from leowarp.media.mobile.parameters import described, fading_of, last_hop_of, realisation_of, warnings_about
+from leowarp.media.protocol import PlannedMedium
+from leowarp.routes import Routes, constellation_routes, fixed_routes
 from leowarp.routes.observed import PathDelays, l2_instants_ns
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.events import Events, LinkKind
@@ -34,51 +35,72 @@ _TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)
 _ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
 
 
-def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-    """Return the timeline of a plan's ``[mobile]``, with the columns of `timeline.schema`.
+class PlannedMobile(PlannedMedium[Mobile]):
+    """A mobile channel: hosts mobile and server, with the routers terminal, satellite and gateway between them."""
 
-    Metadata: `warnings` and `harq`. `harq` is the outcome of all codewords of the run, even of codewords that carried
-        no
-    packet: `codewords`, `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`,
-    `symbols_ratio`.
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """Return routes over the constellation. The fading link replaces one of the ground links. Without a
+        constellation, there is one path per direction."""
+        if ephemeris is not None:
+            return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))
+        # The fading link's delay is the delay of a packet that travels towards the terminal and is decoded after the
+        # first transmission.
+        last_hop, forward_ns = last_hop_of(self.section), self.section.forward_delay_ns
+        delays_ns = forward_ns + last_hop.leaving_ns, forward_ns + last_hop.arriving_ns
+        there = tuple(range(len(ROUTERS)))
+        return fixed_routes(ROUTERS, self.section.STATIONS, (there, there[::-1]), delays_ns)
 
-    mobile: The plan's medium.
-    ephemeris: The ephemeris of the same plan, if it has a constellation. With a constellation, the delay between
-        gateway and satellite is the delay of the current path up to its last satellite. This delay is computed at each
-        route update and each delay update.
-    Raises ScenarioError if the environment does not exist, or its table lacks a length that the plan does not set.
-    """
-    realised = realisation_of(plan, mobile)
-    rows, outcomes = realised.rows(), realised.outcomes
-    # With resequencing, packets behind an undecoded packet wait in the link until that packet is decoded or lost.
-    last_hop = replace(LinkKind.queued(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
-    events = Events(NODES)
-    for node, kind in enumerate(("router", "router", "router", "host", "host")):
-        events.node(node, kind)
-    events.link_up(0, _MOBILE, _TERMINAL, LinkKind.ideal(plan, "wire"))
-    events.link_up(0, _TERMINAL, _SATELLITE, last_hop)
-    # One link represents the whole constellation, as in the study's simulation with three nodes. The link's delay
-    # follows the routes, and route changes do not reorder packets (docs/concepts/mobile-channel.md).
-    events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
-    events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
-    if mobile.retransmissions_take_capacity:
-        events.capacity(_SATELLITE, _TERMINAL, *realised.shared_bps(mobile.rate_bps))
-    else:
-        events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)
-    events.rate(0, _TERMINAL, _SATELLITE, mobile.return_rate_bps)
-    events.channel(_SATELLITE, _TERMINAL, rows.t_ns, rounded_ns(plan, rows.delay_ns), rows.loss_ratio)
-    _delay(plan, events, 0, _TERMINAL, _SATELLITE, mobile.return_delay_ns)
-    for there in (_ROW, _ROW[::-1]):
-        for node, next_hop in pairwise(there):
-            events.route(0, node, there[-1], next_hop, None)
-    if ephemeris is None:
-        for a, b in ((_GATEWAY, _SATELLITE), (_SATELLITE, _GATEWAY)):
-            _delay(plan, events, 0, a, b, mobile.forward_delay_ns)
-        for pair, there in enumerate((_ROW, _ROW[::-1])):
-            events.paths(routes, pair, there[0], there[-1])
-    else:
-        _follow(plan, events, PathDelays(plan, ephemeris, last_hop_of(mobile)), routes)
-    return events.table(TimelineMetadata(warnings=warnings_about(plan, mobile), harq=described(mobile, outcomes)))
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Return the timeline, with fading and hybrid ARQ as a table of the last hop.
+
+        The metadata `harq` is the outcome of all codewords of the run, even of codewords that carried no packet
+        (`parameters.described`). With a constellation, the delay between gateway and satellite is the delay of the
+        current path up to its last satellite. This delay is computed at each route update and each delay update.
+        """
+        plan, mobile = self.plan, self.section
+        realised = realisation_of(plan, mobile)
+        rows, outcomes = realised.rows(), realised.outcomes
+        # With resequencing, packets behind an undecoded packet wait in the link until that packet is decoded or lost.
+        last_hop = replace(LinkKind.queued(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
+        events = Events(NODES)
+        for node, kind in enumerate(("router", "router", "router", "host", "host")):
+            events.node(node, kind)
+        events.link_up(0, _MOBILE, _TERMINAL, LinkKind.ideal(plan, "wire"))
+        events.link_up(0, _TERMINAL, _SATELLITE, last_hop)
+        # One link represents the whole constellation, as in the study's simulation with three nodes. The link's delay
+        # follows the routes, and route changes do not reorder packets (docs/concepts/mobile-channel.md).
+        events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
+        events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
+        if mobile.retransmissions_take_capacity:
+            events.capacity(_SATELLITE, _TERMINAL, *realised.shared_bps(mobile.rate_bps))
+        else:
+            events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)
+        events.rate(0, _TERMINAL, _SATELLITE, mobile.return_rate_bps)
+        events.channel(_SATELLITE, _TERMINAL, rows.t_ns, rounded_ns(plan, rows.delay_ns), rows.loss_ratio)
+        _delay(plan, events, 0, _TERMINAL, _SATELLITE, mobile.return_delay_ns)
+        for there in (_ROW, _ROW[::-1]):
+            for node, next_hop in pairwise(there):
+                events.route(0, node, there[-1], next_hop, None)
+        if ephemeris is None:
+            for a, b in ((_GATEWAY, _SATELLITE), (_SATELLITE, _GATEWAY)):
+                _delay(plan, events, 0, a, b, mobile.forward_delay_ns)
+            for pair, there in enumerate((_ROW, _ROW[::-1])):
+                events.paths(routes, pair, there[0], there[-1])
+        else:
+            _follow(plan, events, PathDelays(plan, ephemeris, last_hop_of(mobile)), routes)
+        return events.table(TimelineMetadata(warnings=warnings_about(plan, mobile), harq=described(mobile, outcomes)))
+
+    def likely_rate_bps(self) -> float | None:
+        """Return the rate without retransmissions. Retransmissions may take capacity. The result is then an upper limit
+        of the rate."""
+        return self.section.rate_bps
+
+    def check(self) -> None:
+        """Reject an environment that is unknown or lacks a length, before a kernel is built for the plan."""
+        # The table of environments is opened here, because the plan was made without reading it.
+        fading = fading_of(self.section)
+        if fading is not None:
+            fading.model()
 
 
 def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:

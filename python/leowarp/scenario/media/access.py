@@ -20,12 +20,11 @@ from typing import ClassVar
 from leowarp.base import units
 from leowarp.scenario.media.access_rules import ORDERED, check_base, check_quantiles, keys_without_effect
 from leowarp.scenario.media.constellation import FollowsConstellation
-from leowarp.scenario.media.medium_section import Idle
 from leowarp.scenario.names.presets import Preset
-from leowarp.scenario.network.links import Station
+from leowarp.scenario.network.links import Station, latitude, longitude
 from leowarp.scenario.network.queues import QueueKeys
-from leowarp.scenario.text.decoding import Section, decode, value_of
-from leowarp.scenario.text.key import count, instant, keys, names, quantity, queue, text, word
+from leowarp.scenario.text.decoding import Section
+from leowarp.scenario.text.key import count, instant, keys, names, overhead, quantity, queue, share, text, time, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -35,12 +34,6 @@ class Access(QueueKeys, FollowsConstellation):
 
     The profile reproduces published statistics. It does not model the radio. Capacity, delay and loss do not depend on
     each other. Only reconfigurations affect capacity, delay and loss together (docs/limitations.md, access links).
-
-    base_rtts: The evenly spaced quantiles of a slot's base round trip. If the list is empty, the keys `base_rtt_min`,
-        `base_rtt_max` and `base_step_min` apply.
-    residual_loss_ratio, residual_loss_up_ratio: The share of packets lost outside outages, 0 to 1. Both ratios are None
-        until the preset is filled in.
-    constellation: The constellation whose satellites give the delays with ``geometry = "constellation"``, or None.
     """
 
     NAME: ClassVar = "access"
@@ -71,32 +64,21 @@ class Access(QueueKeys, FollowsConstellation):
     # The default of 15 s is from the study. The seconds 12, 27, 42 and 57 of the minute are from Pan and others' public
     # documentation of the schedule, confirmed in LENS.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
-    phase_ns: int = quantity(
-        units.TIME, "Time of a reconfiguration, counted from 0:00 of the wall clock; the others lie whole `period`s "
-        "before and after.",
-        "12 s", low="0 s", high="1 h",
+    phase_ns: int = time(
+        "Time of a reconfiguration, counted from 0:00 of the wall clock; the others lie whole `period`s before and "
+        "after.", "12 s", "1 h",
     )  # fmt: skip
     # The study pinged the first hop behind the ground station, so there is no further delay to a server.
-    server_delay_ns: int = quantity(
-        units.TIME,
-        "One-way delay between gateway and server, in addition to all other delays.",
-        "0 s",
-        low="0 s",
-        high="10 s",
+    server_delay_ns: int = time(
+        "One-way delay between gateway and server, in addition to all other delays.", "0 s", "10 s"
     )
 
     # The limits of a slot's RTT are read off figure 3 of the study: the smallest and the largest minimum RTT.
-    base_rtt_min_ns: int = quantity(
-        units.TIME, "Smallest RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
-    )
-    base_rtt_max_ns: int = quantity(
-        units.TIME, "Largest RTT that a slot can have, without jitter and waiting.", "35 ms", low="0 s", high="10 s"
-    )
+    base_rtt_min_ns: int = time("Smallest RTT that a slot can have, without jitter and waiting.", "20 ms", "10 s")
+    base_rtt_max_ns: int = time("Largest RTT that a slot can have, without jitter and waiting.", "35 ms", "10 s")
     # The minimum is an assumption. The study says that the RTT "changes regularly", by several ms. The bases of two
     # successive slots must therefore differ.
-    base_step_min_ns: int = quantity(
-        units.TIME, "Smallest difference between the RTTs of two successive slots.", "3 ms", low="0 s", high="1 s"
-    )
+    base_step_min_ns: int = time("Smallest difference between the RTTs of two successive slots.", "3 ms", "1 s")
 
     # The quantiles have no default, because only a range was published. In recordings of dishes, base round trips are
     # skewed (docs/validation.md).
@@ -124,12 +106,8 @@ class Access(QueueKeys, FollowsConstellation):
     )
     # LeoCC measured a mean of 2.2 ms and a standard deviation of 1.2 ms above each slot's minimum delay. The
     # correlation is 0.70 after 10 ms, 0.46 after 20 ms and 0.34 after 30 ms. Steps of 28 ms match these values.
-    jitter_ns: int = quantity(
-        units.TIME,
-        "Mean delay above the base on the downlink (Erlang distribution of order 3).",
-        "2.2 ms",
-        low="0 s",
-        high="1 s",
+    jitter_ns: int = time(
+        "Mean delay above the base on the downlink (Erlang distribution of order 3).", "2.2 ms", "1 s"
     )
     jitter_step_ns: int = quantity(
         units.TIME, "Mean duration of one value of `jitter` (geometric distribution, whole frames).",
@@ -139,10 +117,9 @@ class Access(QueueKeys, FollowsConstellation):
     # The default is calibrated. With the default, RTTs measured 10 ms apart differ by 6.3 ms on average, and RTTs
     # measured one round trip apart by 7.2 ms. With any step from 3 to 9 ms, both mean differences are within 15 % of
     # the study's 6.7 ms.
-    jitter_up_ns: int = quantity(
-        units.TIME, "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms",
-        low="0 s", high="1 s",
-    )  # fmt: skip
+    jitter_up_ns: int = time(
+        "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms", "1 s"
+    )
     jitter_up_step_ns: int = quantity(
         units.TIME, "Mean duration of one value of `jitter_up` (uniform from half of it to one and a half, whole "
         "frames).",
@@ -158,10 +135,11 @@ class Access(QueueKeys, FollowsConstellation):
     )  # fmt: skip
     # The default is 0 %, because the study gives one distribution for all slots. In recordings of five dishes, this
     # standard deviation is 32 to 65 % (docs/validation.md).
-    jitter_spread_ratio: float = quantity(
-        units.RATIO, "Variation of both directions' jitter from slot to slot: standard deviation of the logarithm of "
-        "its mean, cut at two standard deviations.", "0 %", low="0 %", high="100 %",
-    )  # fmt: skip
+    jitter_spread_ratio: float = share(
+        "Variation of both directions' jitter from slot to slot: standard deviation of the logarithm of "
+        "its mean, cut at two standard deviations.",
+        "0 %",
+    )
 
     # The default is "hold". A probe that is sent at the beginning of a hold waits until the hold ends. This wait alone
     # explains the published rise of RTTs. If RTTs had a spike of 30 to 50 ms in addition to the hold, they would rise
@@ -173,34 +151,22 @@ class Access(QueueKeys, FollowsConstellation):
         "hold",
     )
     # The study says 35 to 50 ms in its comments.
-    handover_min_ns: int = quantity(units.TIME, "Shortest duration of that effect.", "35 ms", low="0 s", high="1 s")
-    handover_max_ns: int = quantity(
-        units.TIME, "Longest duration of that effect (uniform between the two).", "50 ms", low="0 s", high="1 s"
-    )
+    handover_min_ns: int = time("Shortest duration of that effect.", "35 ms", "1 s")
+    handover_max_ns: int = time("Longest duration of that effect (uniform between the two).", "50 ms", "1 s")
     # The profile's study says "an additional 30 ms to 50 ms".
-    spike_min_ns: int = quantity(
-        units.TIME, 'handover = "spike": smallest additional delay at the start of the reconfiguration.',
-        "30 ms", low="0 s",
-        high="1 s",
-    )  # fmt: skip
-    spike_max_ns: int = quantity(
-        units.TIME,
+    spike_min_ns: int = time(
+        'handover = "spike": smallest additional delay at the start of the reconfiguration.', "30 ms", "1 s"
+    )
+    spike_max_ns: int = time(
         'handover = "spike": largest additional delay at the start of the reconfiguration (uniform between the two).',
         "50 ms",
-        low="0 s",
-        high="1 s",
+        "1 s",
     )
 
     # This default was calibrated together with the other defaults for outages. With the calibrated values, 1.5 % of
     # pings sent once per second are lost (the study: 1 to 2 %). In a flood of pings, 15 in a row are lost on average
     # (LENS: 17).
-    outage_share_ratio: float = quantity(
-        units.RATIO,
-        "Share of the reconfigurations near which packets are lost in an outage.",
-        "70 %",
-        low="0 %",
-        high="100 %",
-    )
+    outage_share_ratio: float = share("Share of the reconfigurations near which packets are lost in an outage.", "70 %")
     outage_again_ratio: float = quantity(
         units.RATIO, "Probability that one more outage follows near the same reconfiguration.", "50 %",
         low="0 %", high="95 %",
@@ -220,29 +186,25 @@ class Access(QueueKeys, FollowsConstellation):
     )  # fmt: skip
     # By default, stalls are off (0 s), because no article about Starlink reports stalls. OneWeb's recording has 2.4
     # stalls of 41 ms per second (docs/guides/access-links.md, the profile oneweb).
-    stall_every_ns: int = quantity(
-        units.TIME, "Mean time between stalls. In a stall the packets of one random direction wait, as with handover = "
-        '"hold"; 0 s: no stalls.', "0 s", low="0 s", high="1 h",
+    stall_every_ns: int = time(
+        "Mean time between stalls. In a stall the packets of one random direction wait, as with handover = "
+        '"hold"; 0 s: no stalls.', "0 s", "1 h",
     )  # fmt: skip
     stalls: tuple[str, ...] = names(
         "Quantiles of the durations of stalls, evenly spaced from the shortest to the longest."
     )
     # The residual loss ratio is None until the preset sets it.
-    residual_loss_ratio: float | None = quantity(
-        units.RATIO,
-        "Share of all other packets that are lost at random on the downlink.",
-        None,
-        low="0 %",
-        high="100 %",
+    residual_loss_ratio: float | None = share(
+        "Share of all other packets that are lost at random on the downlink.", None
     )
-    residual_loss_up_ratio: float | None = quantity(
-        units.RATIO, "Share of all other packets that are lost at random on the uplink.", None, low="0 %", high="100 %"
+    residual_loss_up_ratio: float | None = share(
+        "Share of all other packets that are lost at random on the uplink.", None
     )
     # The default is 0 s, because no article gives the length of a burst. TCP's throughput depends on the length of a
     # burst (docs/validation.md).
-    loss_burst_ns: int = quantity(
-        units.TIME, "Duration of one burst of residual loss; all packets sent during it are lost. 0 s: packets are "
-        "lost one at a time.", "0 s", low="0 s", high="1 s",
+    loss_burst_ns: int = time(
+        "Duration of one burst of residual loss; all packets sent during it are lost. 0 s: packets are lost one at a "
+        "time.", "0 s", "1 s",
     )  # fmt: skip
 
     # The study says "some 250 Mbps".
@@ -258,19 +220,15 @@ class Access(QueueKeys, FollowsConstellation):
         none="schedule",
     )  # fmt: skip
     # LeoCC: the mean capacity of a slot varies by 19 % between slots.
-    capacity_spread_ratio: float = quantity(
-        units.RATIO, "Variation of capacity from slot to slot: standard deviation of its logarithm, cut at two "
-        "standard deviations.",
-        "20 %", low="0 %", high="100 %",
-    )  # fmt: skip
+    capacity_spread_ratio: float = share(
+        "Variation of capacity from slot to slot: standard deviation of its logarithm, cut at two standard deviations.",
+        "20 %",
+    )
     # According to LeoCC, the capacity within a slot, averaged over 100 ms, varies by 15 %. After 100 ms, about half of
     # the variance of capacity has decayed. The cause is scheduling, which is jitter in this profile. After 500 ms, a
     # tenth of the variance of a slot's capacity remains. How the remaining variance is divided between wander and
     # modulation is an assumption.
-    wander_ratio: float = quantity(
-        units.RATIO, "Variation of capacity within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
-        high="100 %",
-    )  # fmt: skip
+    wander_ratio: float = share("Variation of capacity within a slot: standard deviation of its logarithm.", "8 %")
     wander_time_ns: int = quantity(
         units.TIME, "Time after which the autocorrelation of `capacity_wander` is 1/e.", "5 s", low="100 ms", high="1 h"
     )
@@ -307,14 +265,10 @@ class Access(QueueKeys, FollowsConstellation):
     )
     schedule_up_max_bps: int = quantity(units.RATE, "The same: best.", "50 Mbit/s", low="100 kbit/s", high="100 Gbit/s")
     # Assumption: the busy hour is 20:00 in eastern Australia (where the study was made), which is 10:00 UTC.
-    busy_hour_ns: int = quantity(
-        units.TIME, 'capacity = "schedule": time of day of `clock` at which capacity is lowest.', "10 h", low="0 s",
-        high="24 h",
-    )  # fmt: skip
-    busy_ratio: float = quantity(
-        units.RATIO, "capacity = \"schedule\": share of the tests' variance that the hour explains.", "15 %", low="0 %",
-        high="100 %",
-    )  # fmt: skip
+    busy_hour_ns: int = time(
+        'capacity = "schedule": time of day of `clock` at which capacity is lowest.', "10 h", "24 h"
+    )
+    busy_ratio: float = share('capacity = "schedule": share of the tests\' variance that the hour explains.', "15 %")
 
     # The limit is an assumption. At 250 Mbit/s, 5000 packets take 0.24 s. During a handover of 50 ms, less than half of
     # this number queues up. LeoReplayer's authors recommend 50,000 packets, so that nothing is dropped.
@@ -326,40 +280,20 @@ class Access(QueueKeys, FollowsConstellation):
         "500 pkts",
         low="1 pkts", high="1000000000 pkts", none="unlimited",
     )  # fmt: skip
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the link in addition to its IP length.",
-        "14 B",
-        low="0 B",
-        high="1000 B",
-    )
+    overhead_bytes: int = overhead()
 
     # Terminal, gateway and point of presence are in Canberra, Wagga Wagga and Sydney. Assumption: all three are in
     # eastern Australia, where the study was made.
-    terminal_latitude_deg: float = quantity(
-        units.ANGLE, 'geometry = "constellation": position of the terminal.', "-35.28 deg", low="-90 deg", high="90 deg"
+    terminal_latitude_deg: float = latitude('geometry = "constellation": position of the terminal.', "-35.28 deg")
+    terminal_longitude_deg: float = longitude("The same: its longitude.", "149.13 deg")
+    gateway_latitude_deg: float = latitude(
+        'geometry = "constellation": position of the gateway\'s antennas.', "-35.11 deg"
     )
-    terminal_longitude_deg: float = quantity(
-        units.ANGLE, "The same: its longitude.", "149.13 deg", low="-180 deg", high="360 deg"
+    gateway_longitude_deg: float = longitude("The same: their longitude.", "147.37 deg")
+    pop_latitude_deg: float = latitude(
+        'geometry = "constellation": position of the point of presence, which fibre joins to the gateway.', "-33.87 deg"
     )
-    gateway_latitude_deg: float = quantity(
-        units.ANGLE,
-        'geometry = "constellation": position of the gateway\'s antennas.',
-        "-35.11 deg",
-        low="-90 deg",
-        high="90 deg",
-    )
-    gateway_longitude_deg: float = quantity(
-        units.ANGLE, "The same: their longitude.", "147.37 deg", low="-180 deg", high="360 deg"
-    )
-    pop_latitude_deg: float = quantity(
-        units.ANGLE, 'geometry = "constellation": position of the point of presence, which fibre joins to the gateway.',
-        "-33.87 deg",
-        low="-90 deg", high="90 deg",
-    )  # fmt: skip
-    pop_longitude_deg: float = quantity(
-        units.ANGLE, "The same: its longitude.", "151.21 deg", low="-180 deg", high="360 deg"
-    )
+    pop_longitude_deg: float = longitude("The same: its longitude.", "151.21 deg")
     # The study and SpaceX's filings with the FCC give this angle of 25 deg.
     min_elevation_deg: float = quantity(
         units.ANGLE, 'geometry = "constellation": smallest elevation at which terminal and gateway use a satellite.',
@@ -376,63 +310,40 @@ class Access(QueueKeys, FollowsConstellation):
     )
     # The default of 5.5 ms is calibrated. With this default, the shortest round trips that follow from slant ranges are
     # a little above 20 ms.
-    processing_delay_ns: int = quantity(
-        units.TIME,
-        'geometry = "constellation": one-way delay in addition to propagation.',
-        "5.5 ms",
-        low="0 s",
-        high="1 s",
+    processing_delay_ns: int = time(
+        'geometry = "constellation": one-way delay in addition to propagation.', "5.5 ms", "1 s"
     )
 
     @classmethod
-    def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys that have no effect. The result has the keys of a constellation. It also has all keys of
-        `[network]` except neighbours and packet length."""
-        # An access link always uses leolink, because only leolink supports tables of delays and capacities.
-        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
-        return {**super().idle(follows=follows), "network": only}
-
-    @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in the preset's values and check keys against each other. Each broken rule is added to `problems`.
-
-        section: The section ``[access]``, to which the preset's values are added.
-        problems: The list that receives minima above maxima, a base step that is too large for its range, outages
-            longer than twice their reach, a handover as long as a slot, and keys without effect.
-        """
+        """Fill in the preset's values, and check keys against each other."""
         known = keys(Access)
-        for key, written in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
-            attribute, declared = known[key]
-            # The preset's values are decoded like those of a user, so that their units and ranges are checked as well.
-            if not section.gave(key):
-                section.values[attribute] = decode(written, declared, section.origin)
+        section.fill_in(ACCESS_PRESETS[section.value("preset")].keys)
         for least, most in ORDERED:
-            low, high = (value_of(section, Access, known[key][0]) for key in (least, most))
+            low, high = (section.value(known[key][0]) for key in (least, most))
             if low > high:
                 origin = section.where(least if section.gave(least) else most)
                 problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
-        check_base(section, Access, problems)
-        check_quantiles(section, Access, problems)
+        check_base(section, problems)
+        check_quantiles(section, problems)
         # An outage lies between `outage_reach` before its reconfiguration and `outage_reach` after it.
-        if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
+        if section.value("outage_max_ns") > 2 * section.value("outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
             problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
         # The longest hold must be shorter than the time between two reconfigurations.
-        if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
+        if section.value("handover_max_ns") >= section.value("period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
-        for when, idle in keys_without_effect(section, Access).items():
+        for when, idle in keys_without_effect(section).items():
             for key in idle:
                 attribute, _ = known[key]
                 # The text of a plan contains every key. A key without effect is therefore a mistake only if its value
                 # is not the default.
-                if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
-                    rule = f"has no effect with {when}"
-                    problems.add(section.where(key), f"access.{key}", rule, "take it out")
+                if section.value(attribute) != getattr(Access, attribute):
+                    problems.add(section.where(key), f"access.{key}", f"has no effect with {when}", "take it out")
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Return the defaults that differ from a constellation's. With these defaults, the run and the windows of
-        stored packets are shorter, and TCP's buffers are larger."""
+        """Return the defaults that differ from a constellation's."""
         # A reconfiguration occurs every 15 s. At 250 Mbit/s, stored windows of whole seconds would then contain a
         # quarter of all packets. The packets in flight and in the queue during 100 ms are some 10 MB, and Linux uses
         # about half of a socket's buffer for data.
@@ -443,26 +354,8 @@ class Access(QueueKeys, FollowsConstellation):
         }
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Return the terminal, the gateway and the point of presence, in this order.
-
-        Returns: A tuple of three Station, with height 0 m. The tuple is used only with ``geometry = "constellation"``.
-            `stations` is ignored.
-        """
-        return (
-            Station(
-                name="terminal",
-                latitude_deg=self.terminal_latitude_deg,
-                longitude_deg=self.terminal_longitude_deg,
-                height_m=0.0,
-            ),
-            Station(
-                name="gateway",
-                latitude_deg=self.gateway_latitude_deg,
-                longitude_deg=self.gateway_longitude_deg,
-                height_m=0.0,
-            ),
-            Station(name="pop", latitude_deg=self.pop_latitude_deg, longitude_deg=self.pop_longitude_deg, height_m=0.0),
-        )
+        """Return the terminal, the gateway and the point of presence, in this order."""
+        return tuple(self.place(key, key) for key in ("terminal", "gateway", "pop"))
 
 
 PROFILE_FILES: Mapping[str, Path] = {"oneweb": Path(__file__).with_name("oneweb.toml")}

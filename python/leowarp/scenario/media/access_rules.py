@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules between keys of the section `[access]`. The argument `access` of each function is the class `Access`."""
+"""Rules between keys of the section `[access]`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections.abc import Sequence
 
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
-from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.problems import Problems
 
 
-def check_base(section: Section, access: type, problems: Problems) -> None:
+def check_base(section: Section, problems: Problems) -> None:
     """Check that the next slot's base can differ by the minimum step and stay in range, whatever the present base.
 
     For a base in the middle of the range, a step must fit into half of the range: high - low >= 2 step. A base with
     equal bounds and a step of 0 is constant. It is valid.
     """
-    low, high, step = (
-        value_of(section, access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
-    )
+    low, high, step = (section.value(name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns"))
     # `ORDERED` already reports a range whose maximum is below its minimum; a second message would only confuse.
     if low <= high < low + 2 * step:
         rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
@@ -43,36 +41,33 @@ def quantiles_ns(texts: Sequence[str]) -> list[int]:
     return values_ns
 
 
-def check_quantiles(section: Section, access: type, problems: Problems) -> None:
+def check_quantiles(section: Section, problems: Problems) -> None:
     """Check that `base_rtts` and `stalls` are increasing times."""
     for key in ("base_rtts", "stalls"):
         try:
-            quantiles_ns(value_of(section, access, key))
+            quantiles_ns(section.value(key))
         except ScenarioError as error:
             problems.add(section.where(key), f"access.{key}", error.message, error.hint)
-    if value_of(section, access, "stall_every_ns") and not value_of(section, access, "stalls"):
+    if section.value("stall_every_ns") and not section.value("stalls"):
         hint = 'write their lengths too, as in stalls = ["30 ms", "40 ms"]'
         problems.add(section.where("stall_every"), "access.stall_every", "has no effect without stalls", hint)
 
 
-def keys_without_effect(section: Section, access: type) -> dict[str, tuple[str, ...]]:
-    """Return the keys of ``[access]`` that have no effect because of other keys, grouped by reason.
-
-    Returns: A dict from reason to TOML keys of ``[access]``. The message is "has no effect with" and the reason.
-    """
+def keys_without_effect(section: Section) -> dict[str, tuple[str, ...]]:
+    """Return the keys of ``[access]`` that have no effect because of other keys. The dict maps each reason to keys."""
     idle_keys: dict[str, tuple[str, ...]] = {}
-    if value_of(section, access, "geometry") == "profile":
+    if section.value("geometry") == "profile":
         idle_keys['geometry = "profile"'] = _GEOMETRY
-        if value_of(section, access, "base_rtts"):
+        if section.value("base_rtts"):
             idle_keys["base_rtts"] = ("base_rtt_min", "base_rtt_max", "base_step_min")
     else:
         drawn = ("base_rtt_min", "base_rtt_max", "base_step_min", "base_rtts", "base_kept")
         idle_keys['geometry = "constellation"'] = drawn
-    if not value_of(section, access, "stall_every_ns"):
+    if not section.value("stall_every_ns"):
         idle_keys['stall_every = "0 s"'] = ("stalls",)
-    if value_of(section, access, "handover") == "hold":
+    if section.value("handover") == "hold":
         idle_keys['handover = "hold"'] = ("spike_min", "spike_max")
-    scheduled = [value_of(section, access, name) is None for name in ("capacity_bps", "capacity_up_bps")]
+    scheduled = [section.value(name) is None for name in ("capacity_bps", "capacity_up_bps")]
     if not scheduled[0]:
         idle_keys["a capacity that is given"] = ("schedule_min", "schedule_median", "schedule_max")
     if not scheduled[1]:

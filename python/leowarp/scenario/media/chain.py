@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from leowarp.base import units
 from leowarp.scenario.media.medium_section import MediumSection
-from leowarp.scenario.network.background import RateKeys
-from leowarp.scenario.text.key import count, quantity
+from leowarp.scenario.network.queues import RateKeys
+from leowarp.scenario.text.key import count, overhead, share, time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +27,6 @@ class Chain(RateKeys, MediumSection):
     NAME: ClassVar = "chain"
 
     hops: int = count("Number of links between routers.", 1, 1, 200)
-    delay_ns: int = quantity(units.TIME, "One-way delay of each link.", "10 ms", low="0 s", high="60 s")
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on a link in addition to its IP length.",
-        "14 B",
-        low="0 B",
-        high="1000 B",
-    )
-    loss_ratio: float = quantity(
-        units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
-    )
+    delay_ns: int = time("One-way delay of each link.", "10 ms", "60 s")
+    overhead_bytes: int = overhead("a link")
+    loss_ratio: float = share("Share of packets that each link loses at random.", "0 %")

@@ -15,7 +15,8 @@ from leowarp.base import units
 from leowarp.base.spelling import one_of
 from leowarp.scenario.media.medium_section import Idle, MediumSection
 from leowarp.scenario.names.presets import PRESETS
-from leowarp.scenario.text.decoding import Section, decode
+from leowarp.scenario.network.links import Station
+from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.key import InputFile, count, file, instant, keys, names, quantity, tables, text, word
 from leowarp.scenario.text.problems import Problems
 
@@ -175,35 +176,26 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return an empty mapping. No key is idle, because a constellation uses every key of the other sections."""
         return {}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
         """Fill in the preset, and check the Walker keys. Without a preset, all Walker keys must be present. With a file
-        of orbital elements, no Walker key may be present.
-
-        section: The section ``[constellation]``, to which the preset's values are added. Keys that the text sets are
-            not changed.
-        problems: The list that receives mistakes: an unknown preset, missing Walker keys, Walker keys beside `tle`, a
-            phasing F that is not below P, and a hash without a file.
-        """
+        of orbital elements, no Walker key may be present."""
         preset = section.values.get("preset")
         if preset is not None and preset not in PRESETS:
             rule = f'there is no constellation "{preset}"'
-            problems.add(section.where("preset"), "constellation.preset", rule, one_of(preset, PRESETS, "known:"))
+            section.refuse(problems, "preset", rule, one_of(preset, PRESETS, "known:"))
         # With a file of elements, the preset's numbers have no effect.
         if section.values.get("tle") is not None:
             _complete_elements(section, problems)
             return
         known = keys(Constellation)
-        for key, written in PRESETS[preset].keys.items() if preset in PRESETS else ():
-            attribute, declared = known[key]
-            if not section.gave(key):
-                section.values[attribute] = decode(written, declared, section.origin)
+        if preset in PRESETS:
+            section.fill_in(PRESETS[preset].keys)
         for key in ("tle_sha256", *ELEMENT_KEYS):
             if section.gave(key):
-                problems.add(section.where(key), f"constellation.{key}", "has no effect without tle", "take it out")
+                section.refuse(problems, key, "has no effect without tle", "take it out")
         # A wrong list of shells has been reported already; the Walker keys, which the shells replace, are then not
         # reported as missing.
         if section.values.get("shells") or (section.gave("shells") and "shells" not in section.values):
@@ -221,7 +213,7 @@ class Constellation(MediumSection):
         # distance between two satellites of a plane.
         if planes is not None and phasing >= planes:
             rule = f"{phasing} is not below the number of planes ({planes}), as Walker's F is"
-            problems.add(section.where("phasing"), "constellation.phasing", rule, f"allowed: 0 to {planes - 1}")
+            section.refuse(problems, "phasing", rule, f"allowed: 0 to {planes - 1}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,17 +227,22 @@ class FollowsConstellation(MediumSection):
     """
 
     FOLLOWS: ClassVar[tuple[str, str]]
+    # These media always use leolink, because only leolink supports tables of delays and capacities.
+    IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
 
     constellation: Constellation | None = None
 
+    def place(self, key: str, name: str) -> Station:
+        """Return a station at height 0 m, with the coordinates of the keys ``KEY_latitude`` and ``KEY_longitude``."""
+        latitude_deg, longitude_deg = (getattr(self, f"{key}_{angle}_deg") for angle in ("latitude", "longitude"))
+        return Station(name=name, latitude_deg=latitude_deg, longitude_deg=longitude_deg, height_m=0.0)
+
 
 def _complete_shells(section: Section, problems: Problems) -> None:
-    """Check that no Walker pattern is given beside shells, and that F is below P in each shell."""
     for key in SHAPE_KEYS:
         if section.gave(key):
             rule = "has no effect: each of [[constellation.shells]] has one of its own"
-            hint = f"write constellation.shells.0.{key}, or a preset of one shell"
-            problems.add(section.where(key), f"constellation.{key}", rule, hint)
+            section.refuse(problems, key, rule, f"write constellation.shells.0.{key}, or a preset of one shell")
         section.values[keys(Constellation)[key][0]] = None
     for number, shell in enumerate(section.values.get("shells", ())):
         if shell.phasing >= shell.planes:
@@ -260,7 +257,7 @@ def _complete_elements(section: Section, problems: Problems) -> None:
     for key in WALKER_KEYS:
         if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
             rule = "has no effect: the orbits come from the file named by tle"
-            problems.add(section.where(key), f"constellation.{key}", rule, f"take out {key} or tle")
+            section.refuse(problems, key, rule, f"take out {key} or tle")
     # The key `epoch` has no default with a file of elements. Elements are valid only near their own epoch, so at a
     # default date the satellites' positions would be wrong.
     if not section.gave("epoch"):
@@ -268,11 +265,10 @@ def _complete_elements(section: Section, problems: Problems) -> None:
         problems.add(section.where("tle"), "constellation.epoch", rule, 'write epoch = "2022-09-14T00:00:00Z"')
     if section.gave("greenwich") and section.values.get("greenwich_deg", 0.0) is not None:
         rule = "satellites from orbital elements are turned to the Earth by sidereal time"
-        hint = 'write greenwich = "gmst", or nothing'
-        problems.add(section.where("greenwich"), "constellation.greenwich", rule, hint)
+        section.refuse(problems, "greenwich", rule, 'write greenwich = "gmst", or nothing')
     if section.gave("shells") and section.values.get("shells") != ():
         rule = "have no effect: the orbits come from the file named by tle"
-        problems.add(section.where("shells"), "constellation.shells", rule, "take out the shells or tle")
+        section.refuse(problems, "shells", rule, "take out the shells or tle")
     # The Walker keys are set to None: with their defaults, the plan would describe planes without satellites.
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip

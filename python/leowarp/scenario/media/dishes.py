@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from leowarp.scenario.media.access import Access
 from leowarp.scenario.network.cures import is_any_on
-from leowarp.scenario.network.links import Network, Routing
-from leowarp.scenario.network.queues import QueueKeys, complete_queue
-from leowarp.scenario.text.decoding import Section, value_of
-from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.network.queues import complete_queue
+from leowarp.scenario.text.decoding import Draft, Section
 from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.problems import Problems
 
@@ -27,11 +25,7 @@ DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
 
 
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
-    """Apply the preset of each dish, and reject settings that dishes do not support.
-
-    is_constellation: Whether the medium is a constellation.
-    problems: The list that receives each broken rule.
-    """
+    """Apply the preset of each dish, and reject settings that dishes do not support."""
     for section in draft.dishes.values():
         if not is_constellation:
             rule = "has no effect: only stations of a [constellation] that is the medium have access links"
@@ -39,10 +33,10 @@ def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) ->
             continue
         for key in filter(section.gave, _PLACES):
             rule = "has no effect: the dish stands where the station is, and its satellites are the constellation's"
-            problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+            section.refuse(problems, key, rule, "take it out")
         _forget_places(section)
         section.values["geometry"] = "constellation"
-        complete_queue(section, QueueKeys, False, problems)
+        complete_queue(section, False, problems)
         Access.complete(section, problems)
     if draft.dishes and is_constellation:
         _check_rest(draft, problems)
@@ -63,17 +57,17 @@ def _forget_places(section: Section) -> None:
 def _check_rest(draft: Draft, problems: Problems) -> None:
     """Check that links use leolink, that route updates are atomic, and that no cure is on. A dish needs tables of
     capacity and delay."""
-    for name, schema, attribute, only in (
-        ("network", Network, "link_model", "leolink"),
-        ("network", Network, "endpoints", "stations"),
-        ("network", Network, "delay_rounding", "none"),
-        ("routing", Routing, "update", "atomic"),
+    for name, attribute, only in (
+        ("network", "link_model", "leolink"),
+        ("network", "endpoints", "stations"),
+        ("network", "delay_rounding", "none"),
+        ("routing", "update", "atomic"),
     ):
         section = draft.sections[name]
-        value = value_of(section, schema, attribute)
+        value = section.value(attribute)
         if value != only:
             rule = f'cannot be "{value}" with [stations.access]'
-            problems.add(section.where(attribute), f"{name}.{attribute}", rule, f'write {attribute} = "{only}"')
+            section.refuse(problems, attribute, rule, f'write {attribute} = "{only}"')
     cures = draft.sections["cures"]
     if is_any_on(cures):
         rule = "cannot be with [stations.access]: cures reckon with route changes alone, not with reconfigurations"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leowarp.base import units
-from leowarp.scenario.media.medium_section import Idle, MediumSection
-from leowarp.scenario.text.decoding import Section, value_of
-from leowarp.scenario.text.key import InputFile, file, quantity, queue, word
+from leowarp.scenario.media.medium_section import MediumSection
+from leowarp.scenario.text.decoding import Section
+from leowarp.scenario.text.key import InputFile, file, overhead, quantity, queue, share, time, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -24,20 +24,15 @@ class Jittered(MediumSection):
     """
 
     NAME: ClassVar = "jittered"
+    # A jittered link always uses netem, and its hosts are connected by wires.
+    IDLE_NETWORK: ClassVar = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
-    # If a plan has a table, `--set jittered.distribution=table` must not remove the table's name.
-    KEEPS: ClassVar = {"distribution": "table"}
 
-    delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
-    delay_up_ns: int = quantity(
-        units.TIME, "One-way delay, B to A; this direction has no jitter.", "0 s", low="0 s", high="60 s"
-    )
+    delay_ns: int = time("Mean one-way delay, A to B.", "100 ms", "60 s")
+    delay_up_ns: int = time("One-way delay, B to A; this direction has no jitter.", "0 s", "60 s")
     # netem's parameter is the standard deviation for its tables, but the half-width for its uniform distribution
     # (net/sched/sch_netem.c, tabledist). leowarp's key is the standard deviation for every distribution.
-    jitter_ns: int = quantity(
-        units.TIME, "Standard deviation of the packets' delay, A to B, for every distribution.", "1 ms", low="0 s",
-        high="2 s",
-    )  # fmt: skip
+    jitter_ns: int = time("Standard deviation of the packets' delay, A to B, for every distribution.", "1 ms", "2 s")
     distribution: str = word(
         "Distribution of the delays: uniform (mean +- sqrt(3) jitter), normal, exponential (on top of delay - jitter), "
         "or that of the samples in `table`.",
@@ -61,42 +56,20 @@ class Jittered(MediumSection):
         "5000 pkts",
     )
     queue_bytes: int | None = None
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the link in addition to its IP length.",
-        "14 B",
-        low="0 B",
-        high="1000 B",
-    )
-    loss_ratio: float = quantity(
-        units.RATIO, "Share of packets that are lost at random, A to B.", "0 %", low="0 %", high="100 %"
-    )
+    overhead_bytes: int = overhead()
+    loss_ratio: float = share("Share of packets that are lost at random, A to B.", "0 %")
 
     @property
     def left_bps(self) -> int | None:
-        """The rate in bit/s that the link offers to packets. Unlike in `background.RateKeys`, background traffic does
-        not reduce this rate."""
+        """The rate in bit/s that the link offers to packets. Unlike in `queues.RateKeys`, background traffic does not
+        reduce this rate."""
         return self.rate_bps
-
-    @classmethod
-    def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys without effect: the keys of a constellation, and all keys of `[network]` except packet
-        length."""
-        # The keys below have no effect, because a jittered link always uses netem, and its hosts are connected by
-        # wires.
-        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
-        return {**super().idle(follows=follows), "network": only}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
         """Check that a table of samples is given if and only if `distribution` is "table". Also check that netem's
-        limit is in packets.
-
-        section: The section ``[jittered]``, which is not modified.
-        problems: The list to which mistakes are added. A mistake is a missing table, a table without effect, or a queue
-            in bytes.
-        """
-        drawn = value_of(section, Jittered, "distribution") == "table"
+        limit is in packets."""
+        drawn = section.value("distribution") == "table"
         given = section.values.get("table") is not None
         # A wrong table has already been reported, and is not reported as missing in addition.
         if drawn and not given and not (section.gave("table") and "table" not in section.values):
@@ -105,9 +78,6 @@ class Jittered(MediumSection):
         for key in ("table", "table_sha256"):
             if section.gave(key) and not drawn and (given or key != "table"):
                 rule = 'has no effect without distribution = "table"'
-                problems.add(
-                    section.where(key), f"jittered.{key}", rule, 'take it out, or write distribution = "table"'
-                )
+                section.refuse(problems, key, rule, 'take it out, or write distribution = "table"')
         if section.values.get("queue_bytes") is not None:
-            rule = "netem's limit is in packets"
-            problems.add(section.where("queue"), "jittered.queue", rule, 'write "5000 pkts"')
+            section.refuse(problems, "queue", "netem's limit is in packets", 'write "5000 pkts"')

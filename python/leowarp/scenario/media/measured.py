@@ -14,7 +14,7 @@ from leowarp.base import units
 from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.decoding import Section
-from leowarp.scenario.text.key import InputFile, flag, instant, quantity, word
+from leowarp.scenario.text.key import InputFile, flag, instant, overhead, quantity, word
 from leowarp.scenario.text.key import file as named_file
 from leowarp.scenario.text.problems import Problems
 
@@ -115,25 +115,16 @@ class Measured(QueueKeys, MediumSection):
     clock: str | None = instant(
         "Wall-clock time at the measurement's time 0, if the file does not record it.", "none", none="none"
     )
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the link in addition to its IP length.",
-        "14 B",
-        low="0 B",
-        high="1000 B",
-    )
+    overhead_bytes: int = overhead()
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check for keys that have no effect together with another key. Each such key is added to `problems`.
-
-        `media/measured` reads and checks the files.
-        """
+        """Check for keys that have no effect together with another key. `media/measured` checks the files."""
         # A capacity table has a value at every instant, so a rate given in addition would have no effect.
         for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
             if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
                 rule = f"has no effect: {capacity} says what this way could carry"
-                problems.add(section.where(rate), f"measured.{rate}", rule, f"take {rate} or {capacity} out")
+                section.refuse(problems, rate, rule, f"take {rate} or {capacity} out")
         if section.values.get("rtt") == "one-way" and section.values.get("rtt_from") == "A":
             rule = 'has no effect: with rtt = "one-way" the ways are those of irtt, whose client is B'
-            problems.add(section.where("rtt_from"), "measured.rtt_from", rule, "take rtt_from out")
+            section.refuse(problems, "rtt_from", rule, "take rtt_from out")

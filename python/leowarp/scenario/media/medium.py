@@ -25,9 +25,7 @@ def medium_of(given: Iterable[str]) -> type[MediumSection]:
     """Return the type of the medium whose section is given. A given medium that follows a constellation is preferred to
     the constellation itself.
 
-    given: The names of the given sections. At least one of them must be in `MEDIA`. Other names are ignored.
-    Returns: A class of the union `Medium`. If the sections contradict each other, the result is the first medium in
-        `MEDIA`, and `completion` reports the mistake.
+    given: The names of the given sections. At least one of them must be in `MEDIA`.
 
     >>> medium_of(["constellation", "access"]).NAME
     'access'

@@ -24,42 +24,37 @@ class MediumSection:
 
     NAME: The name of the section, ``[NAME]``.
     STATIONS: The names of the medium's two stations. None means that the medium uses ``[[stations]]``.
+    IDLE_NETWORK: The keys of ``[network]`` that have no effect with this medium.
     GOVERNS: A dict from a governing key to the keys that it governs. If a higher layer sets the governing key, these
         keys are removed (see `scenario.document`).
-    KEEPS: A dict from a governing key to a value. With this value, the governing key leaves the neighbouring keys in
-        place. The default is "none".
     """
 
     NAME: ClassVar[str]
     STATIONS: ClassVar[tuple[str, str] | None] = ("A", "B")
+    IDLE_NETWORK: ClassVar[tuple[str, ...]] = ("instantiate", "endpoints")
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    KEEPS: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
         """Return the keys of other sections that have no effect if this medium is used.
 
+        `completion` rejects these keys in a text, and `write` leaves them out of a plan.
+
         follows: Whether the medium's delays come from routes over a ``[constellation]`` in the same scenario.
-        Returns: A dict from a section to its keys that have no effect. None means that the whole section has no effect.
-            `completion` rejects these keys in a text, and `write` leaves them out of a plan.
         """
-        return {"isl": None, "ground": None, "routing": None, "cures": None, "network": ("instantiate", "endpoints")}
+        return {"isl": None, "ground": None, "routing": None, "cures": None, "network": cls.IDLE_NETWORK}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in keys that follow from others, and check all keys.
-
-        section: The decoded section of the medium. The function changes this object.
-        problems: The list to which each broken rule is added. This function raises nothing.
-        """
+        """Fill in keys of the medium's section that follow from others, and check all keys. Add each mistake to
+        `problems`, and raise nothing."""
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Return this medium's defaults for keys of other sections. The result maps each section to a dict from key to
-        value.
+        """Return this medium's defaults for keys of other sections, for example ``{"run": {"duration": "60 s"}}``. They
+        apply to keys that the text does not contain.
 
         sections: All sections of the text. The medium's own section is complete.
-        Returns: For example ``{"run": {"duration": "60 s"}}``. The result does not change keys that the text contains.
         """
         return {}
 

@@ -20,10 +20,12 @@ from leowarp.scenario.network.links import (
     SMALLEST_MTU_BYTES,
     UPDATE_KEYS,
     Station,
+    latitude,
+    longitude,
 )
 from leowarp.scenario.network.queues import QueueKeys
-from leowarp.scenario.text.decoding import Section, value_of
-from leowarp.scenario.text.key import InputFile, count, file, flag, keys, quantity, queue, text, word
+from leowarp.scenario.text.decoding import Section
+from leowarp.scenario.text.key import InputFile, count, file, flag, keys, overhead, quantity, queue, text, time, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -33,14 +35,9 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     speed_m_per_s, carrier_hz: The terminal's speed v and the carrier frequency, which determine the half width v /
         lambda of the Doppler spectrum. At 0 m/s, the fading does not change during the run.
-    data_bits, codeword_bits: The number of data bits in a codeword, and the number of all its bits. A codeword carries
-        one IP packet. `data_bits` divided by `codeword_bits` is the mother code's rate.
+    data_bits, codeword_bits: `data_bits` divided by `codeword_bits` is the mother code's rate.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
-    threshold_ratio, first_target_ratio, target_ratio: The threshold is the mutual information per data bit that a
-        packet needs to be decoded. The first transmission has as many bits as are needed to succeed with the
-        probability `first_target_ratio`. For later transmissions, this probability is `target_ratio`.
-    constellation: The constellation that gives the delays with ``delays = "constellation"``, or None.
     """
 
     NAME: ClassVar = "mobile"
@@ -121,16 +118,11 @@ class Mobile(QueueKeys, FollowsConstellation):
     )
     # The delays are from tauran2018, which states 10 ms without a retransmission and 70 ms with three retransmissions.
     # Delays in equal steps are our interpretation.
-    first_delay_ns: int = quantity(
-        units.TIME, "Time from the start of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
-        high="10 s",
-    )  # fmt: skip
-    retransmission_delay_ns: int = quantity(
-        units.TIME,
-        "Time from the start of a transmission to the start of the next one.",
-        "20 ms",
-        low="0 s",
-        high="10 s",
+    first_delay_ns: int = time(
+        "Time from the start of a transmission to its decoding, propagation included.", "10 ms", "10 s"
+    )
+    retransmission_delay_ns: int = time(
+        "Time from the start of a transmission to the start of the next one.", "20 ms", "10 s"
     )
     threshold_kind: str = word(
         "Condition for decoding: a fixed multiple of the data bits, or a multiple that depends on the code rate of the "
@@ -179,11 +171,9 @@ class Mobile(QueueKeys, FollowsConstellation):
         "it until the link gives it up.",
         True,
     )
-    return_delay_ns: int = quantity(
-        units.TIME, "One-way delay from the terminal to the satellite; this direction loses no packets.",
-        "10 ms", low="0 s",
-        high="10 s",
-    )  # fmt: skip
+    return_delay_ns: int = time(
+        "One-way delay from the terminal to the satellite; this direction loses no packets.", "10 ms", "10 s"
+    )
     return_rate_bps: int | None = quantity(
         units.RATE, "Rate from the terminal to the satellite.", "none", low="10 kbit/s", high="10 Gbit/s", none="none"
     )
@@ -193,11 +183,9 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("constant", "constellation"),
         "constant",
     )
-    forward_delay_ns: int = quantity(
-        units.TIME, 'delays = "constant": one-way delay between server and last satellite, in each direction.',
-        "80 ms", low="0 s",
-        high="10 s",
-    )  # fmt: skip
+    forward_delay_ns: int = time(
+        'delays = "constant": one-way delay between server and last satellite, in each direction.', "80 ms", "10 s"
+    )
     last_satellite: str = word(
         'delays = "constellation": choice of the last satellite among those that the terminal sees. kept: the current '
         "one until the terminal no longer sees it, then the highest; highest: always the highest; shortest: the one on "
@@ -207,102 +195,68 @@ class Mobile(QueueKeys, FollowsConstellation):
     )
     # By default, the gateway is in Frankfurt and the terminal is in Lima. All pairs from six cities of the gazetteer
     # were compared. This pair's delay is nearest to the 70 to 90 ms of tauran2018.
-    gateway_latitude_deg: float = quantity(
-        units.ANGLE,
-        'delays = "constellation": position of the gateway, which is next to the server.',
-        "50.11 deg",
-        low="-90 deg",
-        high="90 deg",
+    gateway_latitude_deg: float = latitude(
+        'delays = "constellation": position of the gateway, which is next to the server.', "50.11 deg"
     )
-    gateway_longitude_deg: float = quantity(
-        units.ANGLE, "The same: its longitude.", "8.68 deg", low="-180 deg", high="360 deg"
+    gateway_longitude_deg: float = longitude("The same: its longitude.", "8.68 deg")
+    terminal_latitude_deg: float = latitude(
+        'delays = "constellation": position of the terminal; routes treat it as fixed.', "-12.05 deg"
     )
-    terminal_latitude_deg: float = quantity(
-        units.ANGLE, 'delays = "constellation": position of the terminal; routes treat it as fixed.',
-        "-12.05 deg", low="-90 deg",
-        high="90 deg",
-    )  # fmt: skip
-    terminal_longitude_deg: float = quantity(
-        units.ANGLE, "The same: its longitude.", "-77.04 deg", low="-180 deg", high="360 deg"
-    )
+    terminal_longitude_deg: float = longitude("The same: its longitude.", "-77.04 deg")
     queue_pkts: int | None = queue("Largest number of packets that wait in each direction of the last hop.", "500 pkts")
     queue_bytes: int | None = None
     # A codeword carries one IP packet and nothing else.
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the last hop in addition to its IP length.",
-        "0 B",
-        low="0 B",
-        high="1000 B",
-    )
+    overhead_bytes: int = overhead("the last hop", default="0 B")
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Return the keys without effect: the keys of a constellation, and some keys of `[network]`. The channel may be
-        over a constellation. The constellation's links are then not built. The keys of these links, for example rate
-        and queue, then have no effect."""
-        # Routes over a constellation determine the channel's delays, but the network contains no links of the
-        # constellation. The channel always uses leolink, because only leolink supports tables of delays and capacities.
+        """Return the keys without effect. A channel may be over a constellation, whose links are not built. The keys of
+        these links, for example rate and queue, then have no effect."""
         routed: Idle = {
             "isl": ("rate", "overhead", "loss", *ACQUISITION_KEYS, *keys(QueueKeys)),
             "ground": ("rate", "overhead", "loss", *GAP_KEYS, *keys(QueueKeys)),
             "routing": ("in_flight", "leaving_links", "reverse", "update", *UPDATE_KEYS),
         }
-        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
-        return {**super().idle(follows=follows), **(routed if follows else {}), "network": only}
+        return {**super().idle(follows=follows), **(routed if follows else {})}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check keys against each other. Every broken rule goes to `problems`.
-
-        section: The section ``[mobile]``, which is not changed.
-        problems: The list that receives the mistakes. The data bits must be whole bytes, and must not exceed the
-            codeword. The first transmission must not be shorter than the data or longer than the codeword. Keys without
-            effect are also reported, and unlimited queues on links that may reorder packets.
-        """
-        data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
+        """Check keys against each other."""
+        data, code = (section.value(name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which consists of whole bytes.
         if data % 8:
-            problems.add(section.where("data_bits"), "mobile.data_bits", f"{data} is no multiple of 8", "write 8920")
+            section.refuse(problems, "data_bits", f"{data} is no multiple of 8", "write 8920")
         if data > code:
             rule = f"{data} is more than the codeword has ({code})"
-            problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
-        first = value_of(section, Mobile, "first_bits")
+            section.refuse(problems, "data_bits", rule, "write codeword_bits too")
+        first = section.value("first_bits")
         # A transmitted bit carries at most one bit of information. A first transmission with fewer bits than the data
         # can therefore never be decoded.
         if first is not None and not data <= first <= code:
             rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
-            problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
-        if value_of(section, Mobile, "frame_m") is not None and value_of(section, Mobile, "frames") != "common":
-            problems.add(
-                section.where("frame"), "mobile.frame", 'has no effect with frames = "by-state"', "take one out"
-            )
-        driven = value_of(section, Mobile, "delays") == "constellation"
+            section.refuse(problems, "first_bits", rule, 'write first_bits = "rule"')
+        if section.value("frame_m") is not None and section.value("frames") != "common":
+            section.refuse(problems, "frame", 'has no effect with frames = "by-state"', "take one out")
+        driven = section.value("delays") == "constellation"
         for key in ("forward_delay",) if driven else _GEOMETRY:
             attribute, _ = keys(Mobile)[key]
-            if value_of(section, Mobile, attribute) != getattr(Mobile, attribute):
+            if section.value(attribute) != getattr(Mobile, attribute):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
-                problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
+                section.refuse(problems, key, rule, "take it out")
         # If packets may overtake, leolink can hold at most LEOLINK_WAITING_MAX = 65,536 waiting packets
         # (guest/links/leolink.h). With overtaking, the queue therefore needs a limit in packets. This limit may be at
         # most 65,536.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
-        if not value_of(section, Mobile, "resequencing") and (
-            in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS
-        ):
+        if not section.value("resequencing") and (in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS):
             rule = "where packets overtake each other the queue has a limit in packets"
-            hint = f'write queue = "500 pkts", at most {_OVERTAKING_QUEUE_PKTS}'
-            problems.add(section.where("queue"), "mobile.queue", rule, hint)
+            section.refuse(problems, "queue", rule, f'write queue = "500 pkts", at most {_OVERTAKING_QUEUE_PKTS}')
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
         """Return the default MTU, with which a packet fills a codeword. For a channel over a constellation, the result
-        also contains `ROUTED_DEFAULTS`.
-
-        Returns: ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
-        """
+        also contains `ROUTED_DEFAULTS`."""
         # Length of the packet that fills a codeword's data bits, within the limits of the key `mtu`.
-        packet_bytes = value_of(sections["mobile"], cls, "data_bits") // 8
+        packet_bytes = sections["mobile"].value("data_bits") // 8
         mtu_bytes = min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
         defaults: dict[str, Mapping[str, object]] = {"network": {"mtu": f"{mtu_bytes} B"}}
         sky = sections.get("constellation")
@@ -314,26 +268,9 @@ class Mobile(QueueKeys, FollowsConstellation):
         return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Return the terminal and the gateway, in this order, under the names of the medium's stations.
-
-        Returns: Two Station, ``mobile`` and ``server``, at height 0 m. Routes are computed for a terminal that does not
-            move, whatever `speed_m_per_s` is.
-        """
-        terminal, gateway = self.STATIONS
-        return (
-            Station(
-                name=terminal,
-                latitude_deg=self.terminal_latitude_deg,
-                longitude_deg=self.terminal_longitude_deg,
-                height_m=0.0,
-            ),
-            Station(
-                name=gateway,
-                latitude_deg=self.gateway_latitude_deg,
-                longitude_deg=self.gateway_longitude_deg,
-                height_m=0.0,
-            ),
-        )
+        """Return the terminal and the gateway, under the names of the medium's stations. Routes are computed for a
+        terminal that does not move, whatever `speed_m_per_s` is."""
+        return tuple(self.place(key, name) for key, name in zip(("terminal", "gateway"), self.STATIONS, strict=True))
 
 
 ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {

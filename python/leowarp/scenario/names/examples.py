@@ -82,23 +82,17 @@ def instead_of(missing: Path) -> str:
 def copies(example: Path, name: str) -> dict[str, str]:
     """Return the texts of the files for a user's new scenario, by file name.
 
-    The files are the example with its new name, and further files. These are all files beside the example that its text
-    names.
-
-    example: The scenario's file.
+    The files are the example with its new name, and all files beside the example that its text names.
     """
     text = example.read_text(encoding="utf-8")
     text = text.replace(f"examples/{example.name}", f"{name}.toml")
     texts = {f"{name}.toml": re.sub(r'^name = ".*"', f'name = "{name}"', text, count=1, flags=re.MULTILINE)}
-    for found in dict.fromkeys(re.findall(r'"([\w-]+\.(?:toml|csv|c))"', _without_comments(text))):
+    without_comments = "\n".join(line.partition("#")[0] for line in text.splitlines())
+    for found in dict.fromkeys(re.findall(r'"([\w-]+\.(?:toml|csv|c))"', without_comments)):
         beside = example.parent / found
         if beside.is_file():
             texts[found] = beside.read_text(encoding="utf-8")
     return texts
-
-
-def _without_comments(text: str) -> str:
-    return "\n".join(line.partition("#")[0] for line in text.splitlines())
 
 
 def _about(file: Path) -> str:

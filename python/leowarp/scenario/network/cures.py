@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from leowarp.base import units
-from leowarp.scenario.network.links import Ground, Isl, Network, Routing
-from leowarp.scenario.text.decoding import Section, value_of
-from leowarp.scenario.text.key import flag, quantity, word
+from leowarp.scenario.text.decoding import Section
+from leowarp.scenario.text.key import flag, quantity, share, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -18,14 +17,7 @@ class Cures:
     """When a node's route to a host changes to another link, packets may be reordered. These keys select what nodes do
     against this reordering.
 
-    hold, hold_buffer_bytes, hold_full: With `hold`, a packet for the new link waits. It is sent when it would arrive
-        after the last packet over the old link. Each direction of a link has its own buffer. The buffer's size is in
-        bytes of frames, including the link's overhead. `end_marker`, like `hold`, uses `hold_buffer_bytes` and
-        `hold_full`.
-    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: With `notify`, the node notifies the sending
-        hosts. A notice is sent `notify_delay_ns` after the change. If the value is negative, the notice is sent before
-        the change. `notify_loss_ratio` is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean
-        time between two false notices to a host. None means no false notices.
+    hold_buffer_bytes: The size in bytes of frames, including the link's overhead.
     """
 
     move_queue: str = word(
@@ -91,13 +83,7 @@ class Cures:
         "change, which is known because the constellation's motion is computed.",
         "0 s", low="-10 s", high="10 s",
     )  # fmt: skip
-    notify_loss_ratio: float = quantity(
-        units.RATIO,
-        "notify: share of notices that are lost, in addition to losses on links.",
-        "0 %",
-        low="0 %",
-        high="100 %",
-    )
+    notify_loss_ratio: float = share("notify: share of notices that are lost, in addition to losses on links.", "0 %")
     notify_false_interval_ns: int | None = quantity(
         units.TIME, "notify: mean time between false notices to a host, at random instants.", "never", low="1 ms",
         high="1 d", none="never",
@@ -153,13 +139,8 @@ def is_any_on(section: Section) -> bool:
     return any(Cures(**section.values).on().values())
 
 
-def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
-    """Check that the rest of a scenario fulfils the requirements of the cures.
-
-    tables: All sections of the scenario, by name, decoded and completed.
-    memory_bytes: The memory of the guest.
-    problems: The list that receives each broken rule.
-    """
+def check_cures(tables: Mapping[str, Section], problems: Problems) -> None:
+    """Check that the rest of a scenario fulfils the requirements of the cures."""
     section = tables["cures"]
     on = Cures(**section.values).on()
     for keys, cures in _NEEDS:
@@ -168,10 +149,10 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
         rule = f"has no effect without {' or '.join(cures)}"
         hint = f"write {' or '.join(_WRITTEN[cure] for cure in cures)}, too"
         for key in filter(section.gave, keys):
-            problems.add(section.where(key), f"cures.{key}", rule, hint)
+            section.refuse(problems, key, rule, hint)
     for one, other, why in _APART:
         if on[one] and on[other]:
-            problems.add(section.where(one), f"cures.{one}", f"cannot be with {other}: {why}", "take one of them out")
+            section.refuse(problems, one, f"cannot be with {other}: {why}", "take one of them out")
     first = next((cure for cure, is_on in on.items() if is_on), None)
     if first is None:
         return
@@ -182,20 +163,18 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     if on["notify"]:
         _check_lead(tables, problems)
     # The kernel's memory for a small packet is two to twelve times as large as the packet.
-    buffer_bytes = value_of(section, Cures, "hold_buffer_bytes")
+    buffer_bytes, memory_bytes = section.value("hold_buffer_bytes"), tables["guest"].value("memory_bytes")
     if (on["hold"] or on["end_marker"]) and buffer_bytes > memory_bytes // 4:
         rule = f"{units.BYTES.format(buffer_bytes)} is more than a quarter of the guest's memory"
         hint = f"at most {units.BYTES.format(memory_bytes // 4)}, or a larger guest.memory"
-        problems.add(section.where("hold_buffer"), "cures.hold_buffer", rule, hint)
+        section.refuse(problems, "hold_buffer", rule, hint)
 
 
 def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
     """Check that the network delays every packet by less than each host's minimum retransmission timeout. The check
     applies if a sysctl sets this timeout.
 
-    section: The section `[cures]`.
     hosts: The section `[tcp]`, and the sections of single hosts that override it.
-    problems: The list that receives each broken rule.
     """
     on = Cures(**section.values).on()
     least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]
@@ -204,77 +183,73 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
     if least_ns is None:
         return
     for cure, key in (("resequence", "resequence_delay"), ("end_marker", "end_marker_wait")):
-        wait_ns = value_of(section, Cures, f"{key}_ns")
+        wait_ns = section.value(f"{key}_ns")
         if on[cure] and wait_ns >= least_ns:
             rule = f"{units.TIME.format(wait_ns)} is not below the least retransmission timeout of a host, "
             rule += f"{units.TIME.format(least_ns)} ({RTO_MIN}): its sender would time out meanwhile"
-            problems.add(section.where(key), f"cures.{key}", rule, "write a shorter one, or a longer timeout")
+            section.refuse(problems, key, rule, "write a shorter one, or a longer timeout")
 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
     """Check that all nodes switch at the same time. Also check that packets on the old path do not stay on it
     (`source`) and are not dropped."""
     section = tables["cures"]
-    in_flight = value_of(tables["routing"], Routing, "in_flight")
+    in_flight = tables["routing"].value("in_flight")
     lost = {
         "hold": "nothing is to wait for",
         "end_marker": "the marker would be too",
         "duplicate": "copies would be too",
     }
-    kind = value_of(section, Cures, "resequence_kind") if on["resequence"] else "basic"
-    if value_of(tables["routing"], Routing, "update") != "atomic":
+    kind = section.value("resequence_kind") if on["resequence"] else "basic"
+    if tables["routing"].value("update") != "atomic":
         cure = next(cure for cure, is_on in on.items() if is_on)
         rule = 'cannot be with routing.update = "staggered": cures reckon with nodes that all switch at once'
-        problems.add(section.where(cure), f"cures.{cure}", rule, 'write update = "atomic"')
+        section.refuse(problems, cure, rule, 'write update = "atomic"')
     for cure, is_on in on.items():
         if is_on and in_flight == "source" and (cure != "resequence" or kind == "advanced"):
             key = "resequence_kind" if cure == "resequence" else cure
             rule = 'cannot be with routing.in_flight = "source": packets keep the path that they left with'
-            problems.add(section.where(key), f"cures.{key}", rule, 'write in_flight = "drain"')
+            section.refuse(problems, key, rule, 'write in_flight = "drain"')
             return
         if is_on and in_flight == "drop" and cure in lost:
             rule = f'cannot be with routing.in_flight = "drop": what left by the old path is lost, and {lost[cure]}'
-            hint = f'write in_flight = "drain", or take {cure} out'
-            problems.add(section.where(cure), f"cures.{cure}", rule, hint)
+            section.refuse(problems, cure, rule, f'write in_flight = "drain", or take {cure} out')
             return
 
 
 def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
     """Check that an early notice comes less than a route interval before its route change."""
     section = tables["cures"]
-    lead_ns = -value_of(section, Cures, "notify_delay_ns")
-    interval_ns = value_of(tables["routing"], Routing, "interval_ns")
+    lead_ns = -section.value("notify_delay_ns")
+    interval_ns = tables["routing"].value("interval_ns")
     if lead_ns >= interval_ns:
         rule = f"{units.TIME.format(lead_ns)} before a change is not within the route interval before it, "
         rule += units.TIME.format(interval_ns)
-        problems.add(
-            section.where("notify_delay"), "cures.notify_delay", rule, "write a shorter lead than routing.interval"
-        )
+        section.refuse(problems, "notify_delay", rule, "write a shorter lead than routing.interval")
 
 
 def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
     """Check that ground links have a delay or a rate, if stations restore the order of packets."""
-    origin, key = tables["cures"].where(cure), f"cures.{cure}"
-    if value_of(tables["network"], Network, "endpoints") == "satellites":
+    cures = tables["cures"]
+    if tables["network"].value("endpoints") == "satellites":
         rule = 'cannot be with network.endpoints = "satellites": ground links without delay and rate number nothing'
-        problems.add(origin, key, rule, 'write endpoints = "stations"')
+        cures.refuse(problems, cure, rule, 'write endpoints = "stations"')
     ground = tables["ground"]
-    if value_of(ground, Ground, "delay") == "zero" and value_of(ground, Ground, "rate_bps") is None:
+    if ground.value("delay") == "zero" and ground.value("rate_bps") is None:
         rule = 'cannot be with ground links of delay = "zero" and rate = "unshaped": nothing arrives over them'
-        problems.add(origin, key, rule, "give them a rate or a delay")
+        cures.refuse(problems, cure, rule, "give them a rate or a delay")
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
     """Check that the links allow a cure to move packets out of a queue. This needs leolink, a FIFO and static
     neighbours."""
-    origin, key = tables["cures"].where(cure), f"cures.{cure}"
-    network = tables["network"]
-    if value_of(network, Network, "link_model") != "leolink":
-        problems.add(origin, key, 'needs network.link_model = "leolink": netem gives nothing back', "take one out")
-    if value_of(network, Network, "neighbours") != "static":
-        problems.add(origin, key, 'needs network.neighbours = "static"', 'write neighbours = "static"')
-    for name, schema in (("isl", Isl), ("ground", Ground)):
-        discipline = value_of(tables[name], schema, "queue_discipline")
+    cures, network = tables["cures"], tables["network"]
+    if network.value("link_model") != "leolink":
+        cures.refuse(problems, cure, 'needs network.link_model = "leolink": netem gives nothing back', "take one out")
+    if network.value("neighbours") != "static":
+        cures.refuse(problems, cure, 'needs network.neighbours = "static"', 'write neighbours = "static"')
+    for name in ("isl", "ground"):
+        discipline = tables[name].value("queue_discipline")
         if discipline != "fifo":
             rule = f'needs {name}.queue_discipline = "fifo": {discipline} has an order of its own'
-            problems.add(origin, key, rule, f'write queue_discipline = "fifo" into [{name}]')
+            cures.refuse(problems, cure, rule, f'write queue_discipline = "fifo" into [{name}]')

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leowarp.base import units
-from leowarp.scenario.text.key import command, count, flag, quantity, sysctl, text, variables, word
+from leowarp.scenario.text.key import command, count, flag, quantity, sysctl, text, time, variables, word
 
 CONGESTION_CONTROLS = (
     "reno", "cubic", "bbr", "bbr_handover", "bic", "cdg", "cubic_handover", "dctcp", "highspeed", "htcp", "hybla",
@@ -67,7 +67,7 @@ class Flow:
         "control are those of the named flow.",
         "none",
     )
-    start_ns: int = quantity(units.TIME, "Start of the flow, on the run's clock.", "0 s", low="0 s", high="30 d")
+    start_ns: int = time("Start of the flow, on the run's clock.", "0 s", "30 d")
     stop_ns: int = quantity(
         units.TIME, "Stop of the flow, on the run's clock.", "end", low="0 s", high="30 d", none="end"
     )
@@ -107,12 +107,8 @@ class Flow:
         ("source", "destination"),
         "source",
     )
-    client_after_ns: int | None = quantity(
-        units.TIME,
-        "program: time from the start of the server to the start of the client.",
-        "500 ms",
-        low="0 s",
-        high="1 h",
+    client_after_ns: int | None = time(
+        "program: time from the start of the server to the start of the client.", "500 ms", "1 h"
     )
     port: int | None = count(
         "program: value of {port}; connections that use this port at either end belong to the flow.", 5201, 1, 65535
@@ -286,18 +282,3 @@ class Host:
     name: str
     tcp: Tcp
     sysctl: Mapping[str, str]
-
-    @property
-    def pacing(self) -> str:
-        """The pacing of this host's packets: internal or fq."""
-        return self.tcp.pacing
-
-    @property
-    def delayed_ack(self) -> str:
-        """The rule by which this host acknowledges received data: adaptive, on or off."""
-        return self.tcp.delayed_ack
-
-    @property
-    def delayed_ack_timer_ns(self) -> int:
-        """The longest delay of an acknowledgement, ns, if `delayed_ack` is on."""
-        return self.tcp.delayed_ack_timer_ns

@@ -69,17 +69,17 @@ def test_a_key_wins_over_the_profile_and_a_sysctl_over_the_key(tmp_path):
 
 def test_each_host_paces_as_it_is_told(tmp_path):
     plan = resolve(load(chain(tmp_path, '[tcp]\npacing = "fq"\n[hosts.B.tcp]\npacing = "internal"\n')))
-    assert [host.pacing for host in plan.hosts] == ["fq", "internal"]
+    assert [host.tcp.pacing for host in plan.hosts] == ["fq", "internal"]
     assert resolve(load(write(tmp_path, plan.to_toml(), "plan.toml"))) == plan
 
 
 def test_acknowledgements_are_delayed_with_one_timer_that_the_module_gets(tmp_path):
     plan = resolve(load(chain(tmp_path)))
-    assert {(host.delayed_ack, host.delayed_ack_timer_ns) for host in plan.hosts} == {("adaptive", 40_000_000)}
+    assert {(host.tcp.delayed_ack, host.tcp.delayed_ack_timer_ns) for host in plan.hosts} == {("adaptive", 40_000_000)}
     assert plan.modules == {}
     path = chain(tmp_path, '[tcp]\ndelayed_ack = "on"\n[hosts.A.tcp]\ndelayed_ack = "off"\n')
     on = resolve(load(path, ["tcp.delayed_ack_timer=25 ms"]))
-    assert [(host.delayed_ack, host.delayed_ack_timer_ns) for host in on.hosts] == [
+    assert [(host.tcp.delayed_ack, host.tcp.delayed_ack_timer_ns) for host in on.hosts] == [
         ("off", 25_000_000),
         ("on", 25_000_000),
     ]

@@ -6,50 +6,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from leowarp.base import units
-from leowarp.scenario.network.links import ACQUISITION_KEYS, GAP_KEYS, Ground, Isl, Network, Routing
-from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.network.links import ACQUISITION_KEYS, GAP_KEYS
+from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.problems import Problems
 
 
 def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, problems: Problems) -> None:
-    """Check the keys for gaps and acquisitions, and their combination with the routing keys.
-
-    tables: All sections, decoded and completed.
-    is_any_cure: Whether ``[cures]`` switches any cure on.
-    problems: The list that receives the mistakes. Mistakes are keys without effect, interruptions as long as a route
-        interval, and routing keys that make links go down.
-    """
+    """Check the keys for gaps and acquisitions, and their combination with the routing keys."""
     _check_classes(tables, problems)
     isl, ground = tables["isl"], tables["ground"]
-    gap_ns, spread_ns = (value_of(ground, Ground, f"{key}_ns") for key in GAP_KEYS[:2])
-    by_key_ns = {key: value_of(isl, Isl, f"{key}_ns") or 0 for key in ACQUISITION_KEYS[:2]}
+    gap_ns, spread_ns = (ground.value(f"{key}_ns") for key in GAP_KEYS[:2])
+    by_key_ns = {key: isl.value(f"{key}_ns") or 0 for key in ACQUISITION_KEYS[:2]}
     slowest = max(by_key_ns, key=lambda key: by_key_ns[key])
-    for name, key, longest_ns, needless, schema, mode, others in (
-        ("isl", slowest, by_key_ns[slowest], ACQUISITION_KEYS[2:], Isl, "acquiring", ("lost", "buffered")),
-        (
-            "ground",
-            GAP_KEYS[0],
-            gap_ns and gap_ns + spread_ns,
-            GAP_KEYS[1:],
-            Ground,
-            "in_gap",
-            ("lost", "buffered", "old"),
-        ),
+    for name, key, longest_ns, needless, mode, others in (
+        ("isl", slowest, by_key_ns[slowest], ACQUISITION_KEYS[2:], "acquiring", ("lost", "buffered")),
+        ("ground", GAP_KEYS[0], gap_ns and gap_ns + spread_ns, GAP_KEYS[1:], "in_gap", ("lost", "buffered", "old")),
     ):
         section = tables[name]
         if not longest_ns:
             for other in filter(section.gave, needless):
-                rule = f"has no effect without {key}"
-                problems.add(section.where(other), f"{name}.{other}", rule, f'write {key} = "30 ms", too')
-        elif value_of(section, schema, mode) in others:
+                section.refuse(problems, other, f"has no effect without {key}", f'write {key} = "30 ms", too')
+        elif section.value(mode) in others:
             _check_one(tables, name, key, longest_ns, problems)
             if is_any_cure:
                 rule = f"cannot be with {name}.{key}: cures reckon with links that are there at once"
                 problems.add(tables["cures"].origin, "cures", rule, "take one of them out")
     if gap_ns and spread_ns > gap_ns:
         rule = "is more than handover_gap, so that gaps would be shorter than nothing"
-        hint = f"at most {units.TIME.format(gap_ns)}"
-        problems.add(ground.where("handover_gap_spread"), "ground.handover_gap_spread", rule, hint)
+        ground.refuse(problems, "handover_gap_spread", rule, f"at most {units.TIME.format(gap_ns)}")
 
 
 def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
@@ -57,25 +41,24 @@ def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
     the acquisition time of all links, the key is removed. Then, the plan is equal to a plan without the key."""
     isl = tables["isl"]
     key, attribute = "acquisition_between_planes", "acquisition_between_planes_ns"
-    if value_of(isl, Isl, attribute) == value_of(isl, Isl, "acquisition_ns"):
+    if isl.value(attribute) == isl.value("acquisition_ns"):
         isl.values.pop(attribute, None)
-    if value_of(isl, Isl, attribute) is None or "constellation" not in tables:
+    if isl.value(attribute) is None or "constellation" not in tables:
         return
-    rule_of_links = value_of(isl, Isl, "rule")
+    rule_of_links = isl.value("rule")
     if rule_of_links == "none":
         rule, hint = 'has no effect: isl.rule = "none" links no satellites', "take it out"
-        problems.add(isl.where(key), f"isl.{key}", rule, hint)
+        isl.refuse(problems, key, rule, hint)
     elif tables["constellation"].values.get("tle") is not None and rule_of_links != "plus-grid":
         rule = f'needs planes, and isl.rule = "{rule_of_links}" does not look for any in constellation.tle'
         hint = 'write rule = "plus-grid", which finds them, or acquisition alone: one time for all links'
-        problems.add(isl.where(key), f"isl.{key}", rule, hint)
+        isl.refuse(problems, key, rule, hint)
 
 
 def _check_one(tables: Mapping[str, Section], name: str, key: str, longest_ns: int, problems: Problems) -> None:
-    """Check that an interruption ends before the next route update. Also check that no other key forbids the
-    interruption."""
+    """Check that an interruption ends before the next route update, and that no other key forbids it."""
     section = tables[name]
-    interval_ns = value_of(tables["routing"], Routing, "interval_ns")
+    interval_ns = tables["routing"].value("interval_ns")
     if longest_ns >= interval_ns:
         rule = f"lasts {units.TIME.format(longest_ns)}, and the next route update comes after " + units.TIME.format(
             interval_ns
@@ -83,19 +66,18 @@ def _check_one(tables: Mapping[str, Section], name: str, key: str, longest_ns: i
         hint = "write less, or a longer routing.interval"
         if name == "isl":
             hint += ', or acquiring = "wait", by which routes wait for the link'
-        problems.add(section.where(key), f"{name}.{key}", rule, hint)
-    in_flight = "drain" if name == "ground" and value_of(section, Ground, "in_gap") == "old" else "drain or source"
-    for table, declared, other, allowed in (
-        ("routing", Routing, "in_flight", in_flight.split(" or ")),
-        ("routing", Routing, "leaving_links", ["keep"]),
-        ("routing", Routing, "update", ["atomic"]),
-        ("network", Network, "link_model", ["leolink"]),
-        ("network", Network, "neighbours", ["static"]),
-        ("network", Network, "instantiate", ["used"]),
-        ("network", Network, "endpoints", ["stations"]),
+        section.refuse(problems, key, rule, hint)
+    in_flight = "drain" if name == "ground" and section.value("in_gap") == "old" else "drain or source"
+    for table, other, allowed in (
+        ("routing", "in_flight", in_flight.split(" or ")),
+        ("routing", "leaving_links", ["keep"]),
+        ("routing", "update", ["atomic"]),
+        ("network", "link_model", ["leolink"]),
+        ("network", "neighbours", ["static"]),
+        ("network", "instantiate", ["used"]),
+        ("network", "endpoints", ["stations"]),
     ):
-        value = value_of(tables[table], declared, other)
+        value = tables[table].value(other)
         if value not in allowed:
             rule = f'cannot be "{value}" with {name}.{key}'
-            hint = f'write {other} = "{allowed[0]}", or take {name}.{key} out'
-            problems.add(tables[table].where(other), f"{table}.{other}", rule, hint)
+            tables[table].refuse(problems, other, rule, f'write {other} = "{allowed[0]}", or take {name}.{key} out')

@@ -5,10 +5,11 @@ properties."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from leowarp.base import units
-from leowarp.scenario.network.background import RateKeys
-from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
+from leowarp.scenario.network.queues import RateKeys
+from leowarp.scenario.text.key import InputFile, count, file, flag, overhead, quantity, share, text, time, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
 """The length of the IP header for each `network.family`. The IPv4 header is without options (RFC 791, 3.1). The IPv6
@@ -26,6 +27,16 @@ GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
 plan without such links has none of these keys."""
 
 
+def latitude(doc: str, default: str | None) -> Any:
+    """Declare a key whose value is a latitude."""
+    return quantity(units.ANGLE, doc, default, low="-90 deg", high="90 deg")
+
+
+def longitude(doc: str, default: str | None) -> Any:
+    """Declare a key whose value is a longitude."""
+    return quantity(units.ANGLE, doc, default, low="-180 deg", high="360 deg")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Station:
     """A place on the ground with a host."""
@@ -33,12 +44,8 @@ class Station:
     name: str = text(
         "Name of the station: a name of the gazetteer, or any other name with latitude and longitude.", required=True
     )
-    latitude_deg: float | None = quantity(
-        units.ANGLE, "Geodetic latitude, north positive.", None, low="-90 deg", high="90 deg"
-    )
-    longitude_deg: float | None = quantity(
-        units.ANGLE, "Longitude, east positive.", None, low="-180 deg", high="360 deg"
-    )
+    latitude_deg: float | None = latitude("Geodetic latitude, north positive.", None)
+    longitude_deg: float | None = longitude("Longitude, east positive.", None)
     height_m: float | None = quantity(
         units.LENGTH,
         "Height above the Earth's surface (the constellation's figure of the Earth).",
@@ -98,10 +105,7 @@ class Isl(RateKeys):
         "connects two shells.",
         False,
     )
-    acquisition_ns: int = quantity(
-        units.TIME, "Time to point the lasers of a link that the rule has just added.", "0 s", low="0 s",
-        high="1 h",
-    )  # fmt: skip
+    acquisition_ns: int = time("Time to point the lasers of a link that the rule has just added.", "0 s", "1 h")
     # Links that exist only for some time are mostly those between crossing planes (Chaudhry and Yanikomeroglu, "Laser
     # Intersatellite Links in a Starlink Constellation: A Classification and Analysis", 2021). We found no source that
     # gives different times for different classes of links.
@@ -120,9 +124,7 @@ class Isl(RateKeys):
         "count 14.",
         "14 B", low="0 B", high="1000 B",
     )  # fmt: skip
-    loss_ratio: float = quantity(
-        units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
-    )
+    loss_ratio: float = share("Share of packets that each link loses at random.", "0 %")
 
     @property
     def longest_acquisition_ns(self) -> int:
@@ -151,30 +153,18 @@ class Ground(RateKeys):
     delay: str = word(
         "Delay of a ground link: its slant range divided by c, or zero.", ("slant-range", "zero"), "slant-range"
     )
-    handover_gap_ns: int = quantity(
-        units.TIME, "Time for which a station has no link when it changes to another satellite.", "0 s", low="0 s",
-        high="1 h",
-    )  # fmt: skip
-    handover_gap_spread_ns: int = quantity(
-        units.TIME, "handover_gap: each gap is uniform within this distance of it.", "0 s", low="0 s",
-        high="1 h",
-    )  # fmt: skip
+    handover_gap_ns: int = time(
+        "Time for which a station has no link when it changes to another satellite.", "0 s", "1 h"
+    )
+    handover_gap_spread_ns: int = time("handover_gap: each gap is uniform within this distance of it.", "0 s", "1 h")
     in_gap: str = word(
         "handover_gap: during a gap, packets for the link are lost (lost), wait in its queue (buffered), or take the "
         "previous path (old: make before break).",
         ("lost", "buffered", "old"),
         "lost",
     )
-    overhead_bytes: int = quantity(
-        units.BYTES,
-        "Bytes that each packet occupies on the link in addition to its IP length.",
-        "14 B",
-        low="0 B",
-        high="1000 B",
-    )
-    loss_ratio: float = quantity(
-        units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
-    )
+    overhead_bytes: int = overhead()
+    loss_ratio: float = share("Share of packets that each link loses at random.", "0 %")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,6 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
     The profile sets values first, the switches and sizes of [tcp] override them, and `tcp.sysctl` overrides both.
 
     tcp: The TCP keys of one host, merged over ``[tcp]``.
-    Returns: The values by name, as the agent writes them under /proc/sys.
 
     >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
     '0'
@@ -31,21 +30,16 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
         "net.ipv4.tcp_wmem": f"4096 16384 {tcp.buffer_max_bytes}",
         "net.ipv4.tcp_ecn": _ECN[tcp.ecn],
     }
-    switches = {
+    given = {
         "net.ipv4.tcp_sack": tcp.sack,
         "net.ipv4.tcp_dsack": tcp.dsack,
-        "net.ipv4.tcp_recovery": tcp.rack,
         "net.ipv4.tcp_timestamps": tcp.timestamps,
-    }
-    numbers = {
-        "net.ipv4.tcp_recovery": tcp.recovery,
+        "net.ipv4.tcp_recovery": tcp.rack if tcp.recovery is None else tcp.recovery,
         "net.ipv4.tcp_reordering": tcp.reordering,
         "net.ipv4.tcp_max_reordering": tcp.max_reordering,
     }
     # For a key that is None, the profile's value applies.
-    for name, value in [*switches.items(), *numbers.items()]:
-        if value is not None:
-            own[name] = str(int(value))
+    own |= {name: str(int(value)) for name, value in given.items() if value is not None}
     sysctls = {**PROFILE_SYSCTLS[tcp.profile], **own}
     if tcp.loss_detection != "kernel":
         recovery = 1 if tcp.loss_detection in OWN_SCOREBOARD else int(sysctls["net.ipv4.tcp_recovery"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The queues before a link's serialiser: the keys of their sections, and the parameters of each queueing discipline
-(Linux 6.12, net/sched)."""
+(Linux 6.12, net/sched). The module also has the rates of links."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import ClassVar
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
-from leowarp.scenario.text.decoding import Section, decode, value_of
-from leowarp.scenario.text.key import Key, flag, queue, table, word
+from leowarp.scenario.text.decoding import Section, decode
+from leowarp.scenario.text.key import Key, flag, quantity, queue, table, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -87,13 +87,11 @@ MARKS_ALWAYS = ("cake",)
 class QueueKeys:
     """The keys of every section whose links have a queue.
 
-    `queue_parameters` holds the parameters that the text gives. Each name ends in its unit, for example ``{"target_ns":
-    5000000}``.
-
     queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes. A scenario sets at most one of these
         two limits. If neither `queue_pkts` nor `queue_bytes` is set, the queue is unlimited.
-    queue_parameters: The parameters as integers. An integer is a number of ns, bytes or ppm, an index in a list of
-        words, or 0 or 1 for a flag. If a parameter is missing, the kernel's default applies.
+    queue_parameters: The parameters as integers, for example ``{"target_ns": 5000000}``. An integer is a number of ns,
+        bytes or ppm, an index in a list of words, or 0 or 1 for a flag. If a parameter is missing, the kernel's default
+        applies.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
@@ -117,20 +115,59 @@ class QueueKeys:
     )
 
 
-def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
-    """Convert a section's queue parameters into numbers. Every broken rule goes to `problems`.
+@dataclass(frozen=True, kw_only=True)
+class RateKeys(QueueKeys):
+    """The scenario keys of a link whose rate is constant, and equal in both directions.
 
-    section: The section that describes a link with a queue. The texts in its ``queue_parameters`` are replaced by
-        numbers.
-    schema: The class that declares the defaults of the section's queue keys.
+    Background traffic is modelled as a rate, without packets. It occupies its share of the link's serialiser
+    continuously, like a fluid. To send a packet of length L, the link needs the time L / (rate - background). The
+    background traffic fills no queue, loses no packets and does not react to congestion.
+    """
+
+    rate_bps: int | None = quantity(
+        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
+        none="unshaped",
+    )  # fmt: skip
+    background_bps: int = quantity(
+        units.RATE, "Capacity that traffic outside of the run takes from each link, in each direction. It is a rate "
+        "without packets; the run's packets are sent at the remaining rate.",
+        "0 bit/s", low="0 bit/s", high="1000 Gbit/s",
+    )  # fmt: skip
+
+    @property
+    def left_bps(self) -> int | None:
+        """The rate that remains for the run's packets. None means unshaped."""
+        return None if self.rate_bps is None else self.rate_bps - self.background_bps
+
+
+SMALLEST_LEFT_BPS = 8000
+"""Background traffic must leave at least this rate, in bit/s. It is also the smallest rate of a link."""
+
+
+def check_background(section: Section, problems: Problems) -> None:
+    """Check that background traffic leaves some of a link's rate."""
+    rate_bps, background_bps = section.value("rate_bps"), section.value("background_bps")
+    if background_bps == 0:
+        return
+    load = units.RATE.format(background_bps)
+    if rate_bps is None:
+        hint = f'give it a rate: {section.name}.rate = "1 Gbit/s"'
+        section.refuse(problems, "background", f"{load} of a link that is unshaped", hint)
+    elif rate_bps - background_bps < SMALLEST_LEFT_BPS:
+        rule = f"{load} of a link that carries {units.RATE.format(rate_bps)} leave nothing for the run's packets"
+        section.refuse(problems, "background", rule, f"write less than {section.name}.rate, or a higher rate")
+
+
+def complete_queue(section: Section, netem: bool, problems: Problems) -> None:
+    """Replace the texts in a section's queue parameters by numbers.
+
     netem: Whether links use netem, which excludes all other queueing disciplines.
     """
     # If the discipline in the text is wrong, the parameters are checked as if they belonged to the default discipline.
-    kind = value_of(section, schema, "queue_discipline")
+    kind = section.value("queue_discipline")
     if netem and kind != "fifo":
         rule = f"netem has a plain queue of its own, not {kind}"
-        hint = 'write queue_discipline = "fifo", or link_model = "leolink"'
-        problems.add(section.where("queue_discipline"), f"{section.name}.queue_discipline", rule, hint)
+        section.refuse(problems, "queue_discipline", rule, 'write queue_discipline = "fifo", or link_model = "leolink"')
     _complete_ecn(section, kind, problems)
     node = section.nodes.get("queue_parameters")
     # Parameters that are not a table have been reported already.
@@ -161,9 +198,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
 def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str, str | int | bool]:
     """Return a discipline's parameters as a scenario writes them.
 
-    kind: A key of `PARAMETERS`.
-    parameters: A dict of the parameters as in a plan. The keys are names with unit suffix.
-    Returns: The parameters sorted by name, ready for TOML.
+    parameters: The parameters as in a plan. The keys are names with unit suffix.
 
     >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
     {'flows': 1024, 'target': '5 ms'}
@@ -189,13 +224,12 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
     if kind in MARKS_ALWAYS:
         if marks is False:
             rule = f"is false, and {kind} marks whatever can be marked"
-            hint = 'write ecn = true, or have hosts without it: [tcp] ecn = "off"'
-            problems.add(section.where("ecn"), f"{section.name}.ecn", rule, hint)
+            section.refuse(problems, "ecn", rule, 'write ecn = true, or have hosts without it: [tcp] ecn = "off"')
         section.values["ecn"] = True
     elif kind == "fifo" and marks:
         rule = "a fifo marks nothing, it only drops"
         hint = 'write queue_discipline = "fq_codel" (or codel, pie, fq_pie, cake, red) too'
-        problems.add(section.where("ecn"), f"{section.name}.ecn", rule, hint)
+        section.refuse(problems, "ecn", rule, hint)
 
 
 def _parameter_hint(name: str, kind: str) -> str:

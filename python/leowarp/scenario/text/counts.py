@@ -5,6 +5,7 @@ because parsing takes 0.2 ms per element."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,9 @@ def check_headers(path: Path, text: str) -> None:
 
     Raises ScenarioError if there are too many.
     """
-    found = {"flows": 0, "stations": 0}
-    for match in _HEADER.finditer(text):
-        found[match[1]] += 1
-    for name, count in found.items():
-        _check(path, name, count)
+    found = Counter(match[1] for match in _HEADER.finditer(text))
+    for name in MOST_LISTED:
+        _check(path, name, found[name])
 
 
 def check_lists(path: Path, values: Mapping[str, Any]) -> None:

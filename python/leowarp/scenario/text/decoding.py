@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,30 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.base.units import BYTES, PACKETS
 from leowarp.scenario.text.key import Key, keys
-from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value of a scenario text with its origin, so that messages can name its line.
+
+    value: A dict from str to Node, a list of Node, or a scalar. A scalar is a str, int, float, bool, date or time, as
+        in `tomllib`.
+    origin: The line, the ``--set`` or the call from which the value comes.
+    """
+
+    value: Any
+    origin: Origin
+
+    def get(self, *path: str) -> Node | None:
+        """Return the node at a path of keys, or None if there is none.
+
+        The result is also None if the path leads through a list or a scalar, whose wrong type the decoder reports.
+        """
+        node: Node | None = self
+        for part in path:
+            node = node.value.get(part) if node is not None and isinstance(node.value, dict) else None
+        return node
 
 
 @dataclass
@@ -31,37 +53,76 @@ class Section:
     origin: The file and line at which the section begins.
     values: The valid values in the text, by attribute.
     nodes: The nodes of all known keys in the text, including keys with a wrong value.
+    schema: The dataclass of the section. Its class attributes are the defaults.
     """
 
     name: str
     origin: Origin
     values: dict[str, Any] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
+    schema: type = object
 
     def where(self, key: str) -> Origin:
-        """Return the position of a key in the text. If the key is missing, return the position of the section's
-        beginning.
-
-        key: The name in TOML, without the unit's suffix.
-        """
+        """Return the position of a key in the text, by its name in TOML. If the key is missing, return the position of
+        the section's beginning."""
         return self.nodes[key].origin if key in self.nodes else self.origin
 
     def gave(self, key: str) -> bool:
-        """Return whether the text contains the key. The value of the key may be wrong.
-
-        key: The name in TOML, without the unit's suffix.
-        """
+        """Return whether the text contains the key. The value of the key may be wrong."""
         return key in self.nodes
 
+    def value(self, attribute: str) -> Any:
+        """Return the value in the text. If the text has no value, return the default of the key.
 
-def value_of(section: Section, schema: type, attribute: str) -> Any:
-    """Return the value in the text. If the text has no value, return the default of the key.
+        attribute: The name with the suffix of its unit, for example ``duration_ns``. The key must have a default. For a
+            key without a default, use `values.get` instead.
+        """
+        return self.values.get(attribute, getattr(self.schema, attribute))
 
-    schema: The dataclass of the section. Its class attributes are the defaults.
-    attribute: The name with the suffix of its unit, for example ``duration_ns``. The key must have a default. For a key
-        without a default, use `values.get` instead.
+    def fill_in(self, texts: Mapping[str, object]) -> None:
+        """Set keys that the text does not contain, to the values in `texts`. Like the values of a user, they have units
+        and are checked.
+        """
+        for key, text in texts.items():
+            attribute, declared = keys(self.schema)[key]
+            if not self.gave(key):
+                self.values[attribute] = decode(text, declared, self.origin)
+
+    def refuse(self, problems: Problems, key: str, rule: str, hint: str | None = None) -> None:
+        """Add a mistake in the value of a key to `problems`."""
+        problems.add(self.where(key), f"{self.name}.{key}", rule, hint)
+
+
+@dataclass(kw_only=True)
+class Draft:
+    """A mutable scenario, from which the `Scenario` is made. The docstring of `Scenario` explains the attributes.
+
+    First, all sections are decoded. Then, presets, the medium's defaults and the medium's stations are added.
+
+    name: The run's name, or "" if it is missing or wrong.
+    sections: The content of the tables of `loading.TABLES`. Only media that the text mentions are present.
+    stations, flows: The sections in the order of the file. If the medium defines the stations, `completion` replaces
+        them.
+    modules: The parameters of each kernel module, as texts.
+    hosts, pinned: For each station name, `hosts` has the content of ``[hosts.NAME.tcp]``, and `pinned` has the content
+        of ``[hosts.NAME.sysctl]``.
+    dishes: A dict from the index of a station to its ``[stations.access]``.
     """
-    return section.values.get(attribute, getattr(schema, attribute))
+
+    # Unlike a `Scenario`, a draft is changed in place; a `Scenario` is made from it only if there is no mistake.
+    name: str
+    sections: dict[str, Section]
+    stations: list[Section]
+    flows: list[Section]
+    modules: dict[str, Section]
+    hosts: dict[str, Section] = field(default_factory=dict)
+    pinned: dict[str, Section] = field(default_factory=dict)
+    dishes: dict[int, Section] = field(default_factory=dict)
+
+    def tcp(self, host: str, attribute: str) -> Any:
+        """Return a TCP key's value for a host, from the host's section, from [tcp], or the default."""
+        common = self.sections["tcp"].value(attribute)
+        return self.hosts[host].values.get(attribute, common) if host in self.hosts else common
 
 
 def decode_section(
@@ -70,14 +131,13 @@ def decode_section(
     """Decode the values of a section, and report every mistake to `problems`.
 
     name: The dotted name for messages, or "" for keys at the top.
-    schema: The dataclass whose fields declare the keys.
     node: The table of the section. A node that is not a table is a mistake and gives an empty section.
     elsewhere: A dict from key to another section that has this key. If a key is in the wrong section, the hint names
         the section that has this key.
     Returns: A section with a value for every valid key in the text. Defaults are filled in later, because a preset may
         still give these values.
     """
-    section = Section(name, node.origin)
+    section = Section(name, node.origin, schema=schema)
     prefix = f"{name}." if name else ""
     known = keys(schema)
     # A plan writes the hash of the content beside each file name. A section therefore has an undeclared hash key for
@@ -129,8 +189,6 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
 def decode(raw: Any, declared: Key, origin: Origin) -> Any:
     """Decode the value of a key into the form of a plan.
 
-    raw: The value from the TOML parser.
-    declared: The key's declaration.
     origin: The file and line of the value, or its ``--set``. In a ``--set``, the value of a sysctl may be a bare
         integer.
     Returns: A quantity in the plan's unit (ns, bytes, bit/s, m, deg), or None for the key's word for "no value". Lists

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from leowarp.base.units import PACKETS, Quantity
+from leowarp.base.units import BYTES, PACKETS, RATIO, TIME, Quantity
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,28 @@ def quantity(
 
     measure: One of the measures in `leowarp.base.units`. The name of the attribute must end in the measure's suffix.
     doc: The meaning of the key, for the reference page.
-    default, low, high: The values with units, as a user would write them. If the default is None, the value comes from
-        a preset, the gazetteer or the user.
-    none: The word for which the plan's value is None.
-    required: Whether a section without the key is a mistake. A required key has no default.
+    default, low, high, none, required: As in `Key`. A required key has no default.
     Returns: A dataclass field. The declared type is Any, so a class body can annotate the field with its real type.
     """
     value = None if default is None or default == none else measure.parse(default)
     key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)
     return _field(key, value, required)
+
+
+def time(doc: str, default: str, high: str) -> Any:
+    """Declare a key whose value is a time from 0 s to `high`."""
+    return quantity(TIME, doc, default, low="0 s", high=high)
+
+
+def share(doc: str, default: str | None) -> Any:
+    """Declare a key whose value is a share, 0 to 100 %."""
+    return quantity(RATIO, doc, default, low="0 %", high="100 %")
+
+
+def overhead(where: str = "the link", default: str = "14 B") -> Any:
+    """Declare the key for the bytes that a link adds to a packet's IP length."""
+    doc = f"Bytes that each packet occupies on {where} in addition to its IP length."
+    return quantity(BYTES, doc, default, low="0 B", high="1000 B")
 
 
 def queue(doc: str, default: str) -> Any:
@@ -102,11 +115,7 @@ def queue(doc: str, default: str) -> Any:
 
 
 def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
-    """Declare a key whose value is one of a fixed set of words.
-
-    words: All allowed words, in the order of messages and the reference page.
-    default: One of the words. None means that a preset gives the value.
-    """
+    """Declare a key whose value is one of a fixed set of words, in the order of messages and the reference page."""
     return _field(Key("word", doc, default, words=words), default)
 
 
@@ -187,7 +196,6 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     Keys of base classes come last.
 
     section: A dataclass. The functions of this module made its fields. Fields without a declaration are not keys.
-    Returns: A mapping from str to (str, Key). Callers must not change it, because it is cached.
 
     >>> from leowarp.scenario import schema
     >>> keys(schema.Chain)["delay"][0]

@@ -89,41 +89,26 @@ class _Reader:
         opening = self.text[self.at]
         if opening in "\"'":
             self._string()
-        elif opening == "[":
-            self._array(path)
-        elif opening == "{":
-            self._inline_table(path)
+        elif opening in "[{":
+            self._inside(path, "]" if opening == "[" else "}")
         else:
             self._skip(_SCALAR)
 
-    def _array(self, path: KeyPath) -> None:
-        """Record the line of each element of an array."""
+    def _inside(self, path: KeyPath, closing: str) -> None:
+        """Record the line of each element of an array, or read the pairs of an inline table, until `closing`."""
         self.at += 1
         index = 0
         while True:
-            self._skip(_BLANK_LINES)
-            if self.text[self.at] == "]":
+            self._skip(_BETWEEN)
+            if self.text[self.at] == closing:
                 self.at += 1
                 return
-            if self.text[self.at] == ",":
-                self.at += 1
-                continue
-            self._note((*path, index), self.at)
-            self._value((*path, index))
-            index += 1
-
-    def _inline_table(self, path: KeyPath) -> None:
-        """Read the pairs of an inline table until its closing brace."""
-        self.at += 1
-        while True:
-            self._skip(_BLANK_LINES)
-            if self.text[self.at] == "}":
-                self.at += 1
-                return
-            if self.text[self.at] == ",":
-                self.at += 1
-                continue
-            self._pair(path)
+            if closing == "}":
+                self._pair(path)
+            else:
+                self._note((*path, index), self.at)
+                self._value((*path, index))
+                index += 1
 
     def _key(self) -> list[str]:
         """Read the parts of a dotted key, with quotes removed as in TOML."""
@@ -147,12 +132,8 @@ class _Reader:
     def _string(self) -> None:
         """Skip a string in single, double or tripled quotes."""
         quote = self.text[self.at]
-        if self.text.startswith(quote * 3, self.at):
-            # Only triple-quoted strings may contain line ends.
-            end = re.compile(_UP_TO_TRIPLE[quote], re.DOTALL)
-        else:
-            end = re.compile(_UP_TO_SINGLE[quote])
-        self._skip(end)
+        is_tripled = self.text.startswith(quote * 3, self.at)
+        self._skip(_UP_TO_TRIPLE[quote] if is_tripled else _UP_TO_SINGLE[quote])
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
         """Skip the text at the current position that matches `pattern`, if any."""
@@ -170,10 +151,15 @@ class _Reader:
 
 _BLANKS = re.compile(r"[ \t]*")
 _BLANK_LINES = re.compile(r"(?:[ \t\n]++|#[^\n]*+)*+")
+# The text between two elements of an array, or between two pairs of an inline table.
+_BETWEEN = re.compile(r"(?:[ \t\n,]++|#[^\n]*+)*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}#\n]*")
 # The patterns are possessive: otherwise the regular expression engine would store 130 bytes for each character of a
 # string, in case it must backtrack.
-_UP_TO_SINGLE = {'"': r'"(?:[^"\\]++|\\.)*+"', "'": r"'[^']*'"}
-# Before the closing three quotes, a string may contain one or two quotes.
-_UP_TO_TRIPLE = {'"': r'"""(?:[^"\\]++|\\.|"(?!""))*+"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}
+_UP_TO_SINGLE = {'"': re.compile(r'"(?:[^"\\]++|\\.)*+"'), "'": re.compile(r"'[^']*'")}
+# Before the closing three quotes, a string may contain one or two quotes. Only these strings may contain line ends.
+_UP_TO_TRIPLE = {
+    '"': re.compile(r'"""(?:[^"\\]++|\\.|"(?!""))*+"""(?:""|"(?!"))?', re.DOTALL),
+    "'": re.compile(r"'''.*?'''(?:''|'(?!'))?", re.DOTALL),
+}

@@ -81,10 +81,7 @@ class Problem:
 
 
 class ScenarioProblems(ScenarioError):
-    """All mistakes of a scenario, in the order of the file.
-
-    problems: All mistakes, in the order of the message.
-    """
+    """All mistakes of a scenario, in the order of the file."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -95,24 +92,15 @@ class ScenarioProblems(ScenarioError):
 
 @dataclass
 class Problems:
-    """A collection of mistakes. The method `raise_any` raises all of them.
-
-    found: The mistakes in the order in which they were found, possibly with duplicates.
-    """
+    """The mistakes in the order in which they were found, possibly with duplicates."""
 
     found: list[Problem] = field(default_factory=list)
 
     def add(self, origin: Origin, key: str, rule: str, hint: str | None = None) -> None:
-        """Add a mistake without raising an error. The parameters are the attributes of `Problem`."""
         self.found.append(Problem(origin, key, rule, hint))
 
     def raise_any(self) -> None:
-        """Raise `ScenarioProblems` if any mistake was added.
-
-        Raises ScenarioProblems, which lists each mistake once. Mistakes in files come first, line by line, before
-        mistakes in
-            typed values.
-        """
+        """Raise `ScenarioProblems` if any mistake was added. It lists each mistake once."""
         if self.found:
             # Several checks may find the same mistake: for instance, a wrong key of [tcp] is found once for each host.
             unique = dict.fromkeys(self.found)

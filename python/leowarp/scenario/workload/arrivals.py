@@ -27,7 +27,7 @@ from leowarp.scenario.workload.traffic import Traffic
 
 if TYPE_CHECKING:
     from leowarp.scenario.network.links import Ground, Network, Station
-    from leowarp.scenario.sections import Run
+    from leowarp.scenario.schema import Run
 
 _TCP_HEADER_BYTES = 32
 """A segment as long as the MTU has headers of this length: IPv4 (20 bytes), TCP (20) and TCP's timestamps (12)."""
@@ -39,7 +39,6 @@ def arrivals(
     """Return the arriving flows, sorted by start time.
 
     stations: The stations with coordinates, which include every city.
-    run, ground, network: The sections of the plan to which `traffic` belongs.
     Returns: The TCP flows with a size, which last until all bytes are sent or the run ends.
     Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, or if a city's share of the load exceeds the
     rate of its access link. Raises ScenarioError if two cities have the same coordinates, or if the file of sizes is

@@ -12,12 +12,10 @@ from itertools import count
 
 from leowarp.base import units
 from leowarp.base.spelling import nearest, one_of
-from leowarp.scenario import sections
+from leowarp.scenario.network.hosts import CONGESTION_CONTROLS, Flow
 from leowarp.scenario.network.links import IP_HEADER_BYTES
-from leowarp.scenario.text.decoding import Section, value_of
-from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.decoding import Draft, Node, Section
 from leowarp.scenario.text.key import keys
-from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 from leowarp.scenario.workload.mptcp import complete_mptcp
 
@@ -72,7 +70,7 @@ _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in keys that follow from a flow's kind and from the run. Each violated rule is added to `problems`.
 
-    draft: The scenario. The scenario's stations must be complete, because a flow's ends are looked up among them.
+    draft: The scenario, with complete stations.
     document: The root table of the text. Messages about missing flows name its line.
     """
     traffic = draft.sections.get("traffic")
@@ -80,13 +78,13 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         node = document.get("flows")
         hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
         problems.add(document.origin if node is None else node.origin, "flows", "are missing", hint)
-    duration_ns = value_of(draft.sections["run"], sections.Run, "duration_ns")
+    duration_ns = draft.sections["run"].value("duration_ns")
     network = draft.sections["network"]
-    mtu_bytes = value_of(network, sections.Network, "mtu_bytes")
-    ip_header_bytes = IP_HEADER_BYTES[value_of(network, sections.Network, "family")]
+    mtu_bytes = network.value("mtu_bytes")
+    ip_header_bytes = IP_HEADER_BYTES[network.value("family")]
     complete_mptcp(draft, problems)
     for section in draft.flows:
-        kind = value_of(section, sections.Flow, "kind")
+        kind = section.value("kind")
         _check_ends(section, draft, problems)
         _check_flow_keys(section, kind, problems)
         if kind == "tcp":
@@ -100,7 +98,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
             _check_client_start(section, problems)
     if traffic is not None:
         for name in traffic.values.get("congestion_controls", {}):
-            mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
+            mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name}, schema=Flow)
             _check_congestion_control(mixed, draft, problems)
     # Names are checked for all flows together, because two flows must not have the same name.
     _check_names(draft, problems)
@@ -111,7 +109,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
 def fields_of_other_kinds(kind: str) -> dict[str, str]:
     """Return the fields of `Flow` that only other kinds of flow have, each with its key. Flows of this kind have None
     in these fields."""
-    known = keys(sections.Flow)
+    known = keys(Flow)
     others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
     return {known[key][0]: key for key in others}
 
@@ -122,7 +120,6 @@ def station_names(draft: Draft) -> list[str]:
 
 
 def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check that source and destination are two different stations."""
     stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
@@ -131,23 +128,20 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
         # mistake.
         all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
-            hint = one_of(name, stations, "stations:")
-            problems.add(section.where(key), f"{section.name}.{key}", f'there is no station "{name}"', hint)
+            section.refuse(problems, key, f'there is no station "{name}"', one_of(name, stations, "stations:"))
     source = section.values.get("source")
     if source is not None and source == section.values.get("destination"):
-        rule = f'"{source}" is the source too'
-        problems.add(section.where("destination"), f"{section.name}.destination", rule, "a flow joins two stations")
+        section.refuse(problems, "destination", f'"{source}" is the source too', "a flow joins two stations")
 
 
 def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
     """Check that a flow has no keys that belong to other kinds of flows. Probes may have only one key that sets their
     pace."""
-    known = keys(sections.Flow)
+    known = keys(Flow)
     for field, key in fields_of_other_kinds(kind).items():
         if section.gave(key):
             kinds = " and ".join(other for other, only in FLOW_KEYS.items() if key in only)
-            rule = f"is a key of {kinds}, and this flow is {kind}"
-            problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+            section.refuse(problems, key, f"is a key of {kinds}, and this flow is {kind}", "take it out")
         section.values[field] = None
     if kind not in PACE_KEYS:
         return
@@ -155,7 +149,7 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
     paced = section.values.get("packet_rate_pkts_per_s") is not None
     if paced and section.gave(pace):
         rule = f"is given too, and {pace} says the same of {kind}"
-        problems.add(section.where("packet_rate"), f"{section.name}.packet_rate", rule, "take one of them out")
+        section.refuse(problems, "packet_rate", rule, "take one of them out")
     if paced:
         section.values[known[pace][0]] = None
     if kind == "ping":
@@ -165,8 +159,7 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
         wrong = any(section.gave(key) and known[key][0] not in section.values for key in ("rate", "packet_rate"))
         if section.values.get("rate_bps") is None and not paced and not wrong:
             rule = "is missing: udp sends at a constant rate"
-            hint = 'write rate = "1 Mbit/s", or packet_rate = "1000 pkts/s"'
-            problems.add(section.where("rate"), f"{section.name}.rate", rule, hint)
+            section.refuse(problems, "rate", rule, 'write rate = "1 Mbit/s", or packet_rate = "1000 pkts/s"')
 
 
 def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
@@ -178,14 +171,13 @@ def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
         problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)
     if section.gave("client_after") and section.values.get("server") is None and not section.gave("server"):
         rule, hint = "is given, and the flow has no server to wait for", "take it out, or give a server"
-        problems.add(section.where("client_after"), f"{section.name}.client_after", rule, hint)
+        section.refuse(problems, "client_after", rule, hint)
     elif section.values.get("server") is None:
         section.values["client_after_ns"] = 0
     for key in ("directory", "rootfs"):
         path = section.values.get(key)
         if path is not None and not path.startswith("/"):
-            rule = f'"{path}" is not an absolute path'
-            problems.add(section.where(key), f"{section.name}.{key}", rule, "write it from / on")
+            section.refuse(problems, key, f'"{path}" is not an absolute path', "write it from / on")
     for key in ("client", "server"):
         command = section.values.get(key) or ""
         for name in _BRACES.findall(command):
@@ -193,19 +185,18 @@ def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
             near = nearest(name, FILLED_IN) if name not in FILLED_IN else None
             if near is not None:
                 hint = f"did you mean {{{near}}}? filled in are {', '.join(f'{{{known}}}' for known in FILLED_IN)}"
-                problems.add(section.where(key), f"{section.name}.{key}", f"{{{name}}} stands for nothing", hint)
-    if value_of(draft.sections["routing"], sections.Routing, "in_flight") == "source":
+                section.refuse(problems, key, f"{{{name}}} stands for nothing", hint)
+    if draft.sections["routing"].value("in_flight") == "source":
         rule = 'is a program, and routing.in_flight is "source": packets of programs cannot carry the tag of their path'
-        problems.add(section.where("kind"), f"{section.name}.kind", rule, 'write in_flight = "drain" or "drop"')
+        section.refuse(problems, "kind", rule, 'write in_flight = "drain" or "drop"')
 
 
 def _check_client_start(section: Section, problems: Problems) -> None:
-    start_ns = value_of(section, sections.Flow, "start_ns")
-    after_ns, stop_ns = value_of(section, sections.Flow, "client_after_ns"), section.values["stop_ns"]
+    start_ns = section.value("start_ns")
+    after_ns, stop_ns = section.value("client_after_ns"), section.values["stop_ns"]
     if start_ns < stop_ns <= start_ns + after_ns:
         rule = f"{units.TIME.format(after_ns)} after the start the flow has stopped ({units.TIME.format(stop_ns)})"
-        hint = "let the client start earlier, or the flow stop later"
-        problems.add(section.where("client_after"), f"{section.name}.client_after", rule, hint)
+        section.refuse(problems, "client_after", rule, "let the client start earlier, or the flow stop later")
 
 
 def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_bytes: int, problems: Problems) -> None:
@@ -214,35 +205,29 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_byt
     # With a smaller MTU, the default payload is reduced to what fits, so that the default causes no error.
     if kind == "udp" and not section.gave("payload"):
         section.values["payload_bytes"] = min(UDP_PAYLOAD_BYTES, most_bytes)
-    if value_of(section, sections.Flow, "payload_bytes") > most_bytes:
+    if section.value("payload_bytes") > most_bytes:
         rule = f"makes packets longer than network.mtu = {units.BYTES.format(mtu_bytes)}"
-        problems.add(section.where("payload"), f"{section.name}.payload", rule, f"at most {most_bytes} B fit")
+        section.refuse(problems, "payload", rule, f"at most {most_bytes} B fit")
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
     """Set the longest time between two probes of a flood (iputils: 10 ms). A flood sends the next probe as soon as a
     reply arrives, even if this time is not over."""
-    flood = value_of(section, sections.Flow, "flood")
+    flood = section.value("flood")
     if flood and paced:
         rule = "is given too, and a flood is paced by its replies"
-        problems.add(
-            section.where("packet_rate"), f"{section.name}.packet_rate", rule, 'write interval = "10 ms" instead'
-        )
-    elif flood and not value_of(section, sections.Flow, "replies"):
+        section.refuse(problems, "packet_rate", rule, 'write interval = "10 ms" instead')
+    elif flood and not section.value("replies"):
         rule = "is false, and a flood is paced by its replies"
-        problems.add(
-            section.where("replies"), f"{section.name}.replies", rule, "write replies = true, or flood = false"
-        )
+        section.refuse(problems, "replies", rule, "write replies = true, or flood = false")
     elif flood and not section.gave("interval"):
         section.values["interval_ns"] = FLOOD_INTERVAL_NS
     elif not flood and not paced and section.values.get("interval_ns", 0) is None:
         rule = 'is "none", and this flow is no flood'
-        hint = 'write flood = true, or interval = "1 s"'
-        problems.add(section.where("interval"), f"{section.name}.interval", rule, hint)
+        section.refuse(problems, "interval", rule, 'write flood = true, or interval = "1 s"')
 
 
 def _check_names(draft: Draft, problems: Problems) -> None:
-    """Check that each name has the right form, and that no two flows have the same name."""
     first: dict[str, str] = {}
     named = [(section, section.values["name"]) for section in draft.flows if section.values.get("name") is not None]
     every = {name for _, name in named}
@@ -267,14 +252,14 @@ def _check_replies(draft: Draft, problems: Problems) -> None:
     first: dict[str, tuple[str, bool]] = {}
     for section in draft.flows:
         destination = section.values.get("destination")
-        if value_of(section, sections.Flow, "kind") != "ping" or destination is None:
+        if section.value("kind") != "ping" or destination is None:
             continue
-        replies = value_of(section, sections.Flow, "replies")
+        replies = section.value("replies")
         other, theirs = first.setdefault(destination, (section.name, replies))
         if replies != theirs:
             rule = f"is {str(replies).lower()}, and of {other}, which also pings {destination}, it is not"
             hint = f"{destination} answers all pings or none: write the same in both"
-            problems.add(section.where("replies"), f"{section.name}.replies", rule, hint)
+            section.refuse(problems, "replies", rule, hint)
 
 
 def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
@@ -282,10 +267,10 @@ def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
     run = draft.sections["run"]
     ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
     ends += [s for s in draft.flows if s.values.get("client") and s.values.get("expect_exit", 0) is not None]
-    if value_of(run, sections.Run, "ends") == "flows" and not ends and "traffic" not in draft.sections:
+    if run.value("ends") == "flows" and not ends and "traffic" not in draft.sections:
         rule = 'is "flows", and no flow has an end of its own'
         hint = "give a tcp flow a size, or a ping or udp flow packets; a program's client ends by itself"
-        problems.add(run.where("ends"), "run.ends", rule, hint)
+        run.refuse(problems, "ends", rule, hint)
 
 
 def _check_congestion_control(section: Section, draft: Draft, problems: Problems) -> None:
@@ -294,34 +279,31 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
 
     The kernel looks up names of at most TCP_CA_NAME_MAX = 16 bytes, including the closing 0 (include/net/tcp.h).
     """
-    name = value_of(section, sections.Flow, "congestion_control")
-    kernel = value_of(draft.sections["guest"], sections.Guest, "kernel")
+    name = section.value("congestion_control")
+    kernel = draft.sections["guest"].value("kernel")
     own = draft.sections["guest"].gave("cc_modules")
     # Congestion controls of a user's own kernel or module are known only once the guest boots.
-    if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
-        hint = one_of(name, sections.CONGESTION_CONTROLS, "it has:")
+    if kernel == "default" and not own and name not in CONGESTION_CONTROLS:
+        hint = one_of(name, CONGESTION_CONTROLS, "it has:")
         hint += "; a module of your own (guest.cc_modules) or a kernel of your own (guest.kernel) may have others"
-        rule = f'the guest kernel has no congestion control "{name}"'
-        problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule, hint)
+        section.refuse(problems, "congestion_control", f'the guest kernel has no congestion control "{name}"', hint)
     elif _CC_NAME.fullmatch(name) is None:
         rule = f'"{name}" is not the name of a congestion control (at most 15 letters of ASCII, digits, - and _)'
-        problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule)
+        section.refuse(problems, "congestion_control", rule)
 
 
 def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
-    """Check that a flow starts before it stops, and that both times are within the run."""
-    start_ns = value_of(section, sections.Flow, "start_ns")
+    start_ns = section.value("start_ns")
     stop_ns = section.values.get("stop_ns")
     if stop_ns is None:
         section.values["stop_ns"] = stop_ns = duration_ns
     duration = units.TIME.format(duration_ns)
     if start_ns >= duration_ns:
         rule = f'"{units.TIME.format(start_ns)}" is not before the end of the run ({duration})'
-        problems.add(section.where("start"), f"{section.name}.start", rule, "start earlier or let the run last longer")
+        section.refuse(problems, "start", rule, "start earlier or let the run last longer")
     elif stop_ns <= start_ns:
         rule = f'"{units.TIME.format(stop_ns)}" is not after the start ("{units.TIME.format(start_ns)}")'
-        hint = 'a flow stops after it starts; "end" is the end of the run'
-        problems.add(section.where("stop"), f"{section.name}.stop", rule, hint)
+        section.refuse(problems, "stop", rule, 'a flow stops after it starts; "end" is the end of the run')
     if stop_ns > duration_ns:
         rule = f'"{units.TIME.format(stop_ns)}" is after the end of the run ({duration})'
-        problems.add(section.where("stop"), f"{section.name}.stop", rule, 'write "end", or let the run last longer')
+        section.refuse(problems, "stop", rule, 'write "end", or let the run last longer')

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from leowarp.scenario import sections
-from leowarp.scenario.network.hosts import LOSS_DETECTION_MODULE, LOSS_DETECTIONS, OWN_SCOREBOARD
+from leowarp.scenario.network.hosts import LOSS_DETECTION_MODULE, OWN_SCOREBOARD
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS
-from leowarp.scenario.text.decoding import Section, value_of
-from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.decoding import Draft, Section
 from leowarp.scenario.text.problems import Problems
 
 _RECOVERY, _SACK = "net.ipv4.tcp_recovery", "net.ipv4.tcp_sack"
@@ -36,20 +34,16 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
             continue
         for flow in draft.flows:
             ends = {flow.values.get("source"), flow.values.get("destination")}
-            if name in ends and ends & blind and value_of(flow, sections.Flow, "kind") in ("tcp", "program"):
+            if name in ends and ends & blind and flow.value("kind") in ("tcp", "program"):
                 rule = f'"{detection}" counts what SACK reports, and {min(map(str, ends & blind))} has none'
                 hint = 'write loss_detection = "kernel", or a profile with SACK: "classic"'
-                problems.add(section.where("loss_detection"), f"{section.name}.loss_detection", rule, hint)
+                section.refuse(problems, "loss_detection", rule, hint)
                 break
 
 
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
     """Fill in the parameters of the module from the hosts that use it. All these hosts must set the same parameters,
-    because they share the guest's only kernel.
-
-    draft: The scenario, whose modules are changed in place.
-    problems: The list to which an error is added for each parameter that differs between hosts.
-    """
+    because they share the guest's only kernel."""
     given = draft.modules.get(LOSS_DETECTION_MODULE)
     if given is not None:
         rule = "has its parameters from [tcp]"
@@ -60,11 +54,11 @@ def complete_loss_detection(draft: Draft, problems: Problems) -> None:
         if detection == "kernel":
             continue
         for attribute in _PARAMETERS:
-            own = _value(draft, name, attribute)
+            own = draft.tcp(name, attribute)
             if first.setdefault(attribute, own) != own:
                 key = attribute.rsplit("_", 1)[0]
                 rule = "differs from that of another host, and the guest kernel has one for all"
-                problems.add(section.where(key), f"{section.name}.{key}", rule, "write it into [tcp]")
+                section.refuse(problems, key, rule, "write it into [tcp]")
     if first:
         texts = {_PARAMETERS[each][0]: _text(first[each], _PARAMETERS[each][1]) for each in _PARAMETERS}
         origin = draft.sections["tcp"].origin
@@ -73,7 +67,7 @@ def complete_loss_detection(draft: Draft, problems: Problems) -> None:
 
 def _check_one_voice(section: Section, common: Section, problems: Problems) -> None:
     """Check that keys of the kernel's own loss detection are not combined with a method that replaces it."""
-    detection = section.values.get("loss_detection", value_of(common, sections.Tcp, "loss_detection"))
+    detection = section.values.get("loss_detection", common.value("loss_detection"))
     if detection == "kernel":
         return
     if _RECOVERY in section.values.get("sysctl", {}):
@@ -83,7 +77,7 @@ def _check_one_voice(section: Section, common: Section, problems: Problems) -> N
         for key in ("rack", "recovery"):
             if section.values.get(key) is not None:
                 rule = f'has no effect: loss_detection = "{detection}" takes the place of RACK'
-                problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+                section.refuse(problems, key, rule, "take it out")
 
 
 def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
@@ -92,7 +86,7 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
         name = str(station.values.get("name"))
         own = draft.hosts.get(name)
         says = own if own is not None and own.gave("loss_detection") else draft.sections["tcp"]
-        yield name, _value(draft, name, "loss_detection"), says
+        yield name, draft.tcp(name, "loss_detection"), says
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
@@ -100,24 +94,13 @@ def _has_sack(draft: Draft, name: str) -> bool:
     key `sack` decides. If the scenario has neither, the profile decides."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
-    switch = _value(draft, name, "sack")
-    profile = PROFILE_SYSCTLS[_value(draft, name, "profile")][_SACK]
+    switch = draft.tcp(name, "sack")
+    profile = PROFILE_SYSCTLS[draft.tcp(name, "profile")][_SACK]
     switched = profile if switch is None else str(int(switch))
     return next((text for text in sysctls if text is not None), switched) != "0"
-
-
-def _value(draft: Draft, name: str, attribute: str):
-    """Return a key's value for a host. If the host's section lacks the key, the value comes from [tcp]. If [tcp] lacks
-    it too, the default is returned."""
-    common = value_of(draft.sections["tcp"], sections.Tcp, attribute)
-    own = draft.hosts.get(name)
-    return common if own is None else own.values.get(attribute, common)
 
 
 def _text(value: object, scale: int) -> str:
     """Return a parameter in the form in which the module reads it. The result is a whole number. 0 means one round
     trip."""
     return "0" if value is None else str(round(value * scale))  # type: ignore[operator]
-
-
-assert set(OWN_SCOREBOARD) < set(LOSS_DETECTIONS)

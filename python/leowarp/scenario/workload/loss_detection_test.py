@@ -6,7 +6,7 @@ import pytest
 
 from leowarp.scenario import load, resolve
 from leowarp.scenario.loading_test import problems_of, write
-from leowarp.scenario.network.hosts import LOSS_DETECTIONS
+from leowarp.scenario.network.hosts import LOSS_DETECTIONS, OWN_SCOREBOARD
 from leowarp.scenario.network.hosts_test import chain
 
 
@@ -32,6 +32,8 @@ def test_each_is_a_number_above_the_bits_that_the_kernel_reads(tmp_path, detecti
 def test_those_that_lie_over_the_kernels_keep_what_is_said_of_it(tmp_path):
     plan = resolve(load(chain(tmp_path), ["tcp.loss_detection=notified", "tcp.recovery=5"]))
     assert plan.hosts[0].sysctl["net.ipv4.tcp_recovery"] == str(5 + (LOSS_DETECTIONS.index("notified") << 4))
+    # A misspelt method in OWN_SCOREBOARD would have no effect.
+    assert set(OWN_SCOREBOARD) < set(LOSS_DETECTIONS)
 
 
 def test_parameters_are_whole_numbers_to_the_module(tmp_path):

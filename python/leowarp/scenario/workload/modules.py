@@ -11,11 +11,8 @@ from typing import Any
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
-from leowarp.scenario import sections
 from leowarp.scenario.network.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
-from leowarp.scenario.text.decoding import Section, value_of
-from leowarp.scenario.text.draft import Draft
-from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.decoding import Draft, Node, Section
 from leowarp.scenario.text.problems import Problems
 
 HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
@@ -36,7 +33,6 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
     ends in ``_ns``.
 
     node: The table ``[modules]``, or None if the text has none.
-    Returns: A section for each module, whose values are its parameters, sorted by name.
     """
     if node is None:
         return {}
@@ -108,7 +104,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     guest = draft.sections["guest"]
     own = _check_files(guest, problems)
     # The modules of a user's own kernel are known only once the guest boots.
-    if value_of(guest, sections.Guest, "kernel") == "default":
+    if guest.value("kernel") == "default":
         known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
         for name, section in draft.modules.items():
             if name not in (*known, DELACK_MODULE, LOSS_DETECTION_MODULE):
@@ -118,8 +114,8 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     for name in own:
         draft.modules.setdefault(name, Section(f"modules.{name}", guest.origin))
     for section in draft.flows:
-        name = value_of(section, sections.Flow, "congestion_control")
-        if value_of(section, sections.Flow, "kind") == "tcp" and name in HANDOVER_AWARE:
+        name = section.value("congestion_control")
+        if section.value("kind") == "tcp" and name in HANDOVER_AWARE:
             parameters = draft.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
             if "access" in draft.sections:
                 for parameter, value_ns in _schedule(draft.sections["access"]).items():
@@ -138,25 +134,23 @@ def _complete_delack(draft: Draft, problems: Problems) -> None:
     given = draft.modules.get(DELACK_MODULE)
     if given is not None:
         rule = "has its parameters from [tcp]"
-        hint = 'write [tcp] delayed_ack = "on" and delayed_ack_timer = "40 ms"'
-        problems.add(given.origin, given.name, rule, hint)
+        problems.add(given.origin, given.name, rule, 'write [tcp] delayed_ack = "on" and delayed_ack_timer = "40 ms"')
         return
     # The module (guest/ulp/delack.c) has one parameter, which applies to the whole kernel.
     timer: int | None = None
     for station in draft.stations:
-        host = draft.hosts.get(str(station.values.get("name")), draft.sections["tcp"])
-        common = draft.sections["tcp"]
-        if host.values.get("delayed_ack", value_of(common, sections.Tcp, "delayed_ack")) != "on":
+        name = str(station.values.get("name"))
+        if draft.tcp(name, "delayed_ack") != "on":
             continue
-        own_ns = host.values.get("delayed_ack_timer_ns", value_of(common, sections.Tcp, "delayed_ack_timer_ns"))
+        host, own_ns = draft.hosts.get(name, draft.sections["tcp"]), draft.tcp(name, "delayed_ack_timer_ns")
         # The first host that delays acknowledgements sets the parameter; later hosts are compared with it.
         timer = own_ns if timer is None else timer
         if own_ns % _TICK_NS:
             rule = f'"{units.TIME.format(own_ns)}" is no whole number of ms, the kernel\'s ticks'
-            problems.add(host.where("delayed_ack_timer"), f"{host.name}.delayed_ack_timer", rule, 'write "40 ms"')
+            host.refuse(problems, "delayed_ack_timer", rule, 'write "40 ms"')
         if own_ns != timer:
             rule = f"differs from that of another host ({units.TIME.format(timer)}), and the guest kernel has one timer"
-            problems.add(host.where("delayed_ack_timer"), f"{host.name}.delayed_ack_timer", rule, "write it into [tcp]")
+            host.refuse(problems, "delayed_ack_timer", rule, "write it into [tcp]")
     if timer is not None:
         origin = draft.sections["tcp"].origin
         draft.modules[DELACK_MODULE] = Section(f"modules.{DELACK_MODULE}", origin, {"max_ns": str(timer)})
@@ -169,14 +163,14 @@ def _schedule(access: Section) -> dict[str, int]:
 
     Returns: ``phase_ns`` in [0, period) and ``period_ns``.
     """
-    clock = datetime.datetime.fromisoformat(value_of(access, sections.Access, "clock"))
-    period_ns = value_of(access, sections.Access, "period_ns")
+    clock = datetime.datetime.fromisoformat(access.value("clock"))
+    period_ns = access.value("period_ns")
     # An access link's key `phase` is relative to 0:00 wall-clock time, but the module's phase is relative to the run's
     # time 0.
     midnight = clock.replace(hour=0, minute=0, second=0, microsecond=0)
     shown_ns = (clock - midnight) // datetime.timedelta(microseconds=1) * 1000
     return {
-        "phase_ns": (value_of(access, sections.Access, "phase_ns") - shown_ns) % period_ns,
+        "phase_ns": (access.value("phase_ns") - shown_ns) % period_ns,
         "period_ns": period_ns,
     }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leowarp.base.layout import INPUTS
-from leowarp.scenario import load, plan_inputs, resolve
+from leowarp.scenario import load, resolve
 from leowarp.scenario.loading_test import problems_of, write
 
 CHAIN = """\
@@ -50,7 +50,7 @@ def test_a_module_of_ones_own_is_an_input_with_its_hash_and_brings_any_congestio
     assert (file.name, file.sha256) == ("my_cc.c", hashlib.sha256(SOURCE.encode()).hexdigest())
     assert plan.modules == {"my_cc": {"shift": "4", "wait_ns": "35000000"}}
     assert plan.flows[0].congestion_control == "anything"
-    assert plan_inputs(plan) == [tmp_path / "cc" / "my_cc.c"]
+    assert plan.inputs() == [tmp_path / "cc" / "my_cc.c"]
     text = plan.to_toml()
     assert '[modules.my_cc]\nshift = "4"\nwait_ns = "35 ms"\n' in text
     run = tmp_path / "run"

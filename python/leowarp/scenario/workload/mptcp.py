@@ -12,11 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from leowarp.base.spelling import one_of
-from leowarp.scenario import sections
 from leowarp.scenario.network.family import KERNEL_WITH_IPV6
 from leowarp.scenario.network.hosts import Flow
-from leowarp.scenario.text.decoding import Section, value_of
-from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.decoding import Draft, Section
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_MPTCP = KERNEL_WITH_IPV6
@@ -52,7 +50,7 @@ def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
 
 def complete_mptcp(draft: Draft, problems: Problems) -> None:
     """Copy keys from connections to their subflows, choose the kernel, and report unsupported combinations."""
-    tcp = [section for section in draft.flows if value_of(section, Flow, "kind") == "tcp"]
+    tcp = [section for section in draft.flows if section.value("kind") == "tcp"]
     named = {section.values["name"]: section for section in draft.flows if section.values.get("name") is not None}
     subflows = [section for section in tcp if section.values.get("subflow_of") is not None]
     pairs = [(section, whole) for section in subflows if (whole := _whole(section, named, problems)) is not None]
@@ -71,7 +69,7 @@ def complete_mptcp(draft: Draft, problems: Problems) -> None:
 
 
 def _is_mptcp(section: Section) -> bool:
-    return value_of(section, Flow, "protocol") == "mptcp"
+    return section.value("protocol") == "mptcp"
 
 
 def _whole(section: Section, named: dict[str, Section], problems: Problems) -> Section | None:
@@ -84,11 +82,10 @@ def _whole(section: Section, named: dict[str, Section], problems: Problems) -> S
     elif whole is section or whole.values.get("subflow_of") is not None:
         rule = f'"{name}" is a subflow itself'
         problems.add(where, key, rule, "name the flow that is the connection, which has no subflow_of")
-    elif value_of(whole, Flow, "kind") != "tcp" or not _is_mptcp(whole):
+    elif whole.value("kind") != "tcp" or not _is_mptcp(whole):
         problems.add(where, key, f'"{name}" is no connection of Multipath TCP', 'write protocol = "mptcp" in it')
     elif section.gave("protocol") and not _is_mptcp(section):
-        rule = f'is not "mptcp", and the flow is a subflow of "{name}"'
-        problems.add(section.where("protocol"), f"{section.name}.protocol", rule, "take it out")
+        section.refuse(problems, "protocol", f'is not "mptcp", and the flow is a subflow of "{name}"', "take it out")
     else:
         section.values["protocol"] = "mptcp"
         return whole
@@ -98,10 +95,9 @@ def _whole(section: Section, named: dict[str, Section], problems: Problems) -> S
 def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
     """Copy the keys about start, stop and sending from the connection to a subflow."""
     for key, attribute in KEYS_OF_CONNECTION.items():
-        given, theirs = (value_of(section, Flow, attribute) for section in (subflow, whole))
+        given, theirs = (section.value(attribute) for section in (subflow, whole))
         if subflow.gave(key) and given != theirs:
-            rule = f'is a key of the connection, "{whole.values["name"]}"'
-            problems.add(subflow.where(key), f"{subflow.name}.{key}", rule, "take it out")
+            subflow.refuse(problems, key, f'is a key of the connection, "{whole.values["name"]}"', "take it out")
         subflow.values.pop(attribute, None)
         if attribute in whole.values:
             subflow.values[attribute] = whole.values[attribute]
@@ -120,14 +116,13 @@ def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[st
         if len(other) != 1:
             rule = f'its ends are {"both" if not other else "neither of them"} those of "{whole.values["name"]}"'
             hint = "a subflow has one end of its connection, and a station of its own at the other"
-            problems.add(subflow.where("source"), f"{subflow.name}.source", rule, hint)
+            subflow.refuse(problems, "source", rule, hint)
             continue
         key, mine, theirs = other[0]
         before = joined.setdefault(mine, (theirs, subflow))[0]
         if before != theirs:
             rule = f'"{mine}" is a further interface of "{before}", too'
-            hint = "an interface belongs to one host: write another station"
-            problems.add(subflow.where(key), f"{subflow.name}.{key}", rule, hint)
+            subflow.refuse(problems, key, rule, "an interface belongs to one host: write another station")
     return joined
 
 
@@ -144,14 +139,14 @@ def _check_joined(
             rule = f'has no effect: "{station}" is a further interface of "{host}"'
             problems.add(draft.hosts[station].origin, f"hosts.{station}", rule, f"write [hosts.{host}.tcp]")
     for section in draft.flows:
-        if section not in wholes and value_of(section, Flow, "kind") != "program":
+        if section not in wholes and section.value("kind") != "program":
             continue
         for key in ("source", "destination"):
             station = str(section.values.get(key))
             if station in joined:
                 host = joined[station][0]
                 rule = f'"{station}" is a further interface of "{host}", and has no host of its own'
-                problems.add(section.where(key), f"{section.name}.{key}", rule, f'write {key} = "{host}"')
+                section.refuse(problems, key, rule, f'write {key} = "{host}"')
 
 
 def _check_sets(wholes: list[Section], pairs: list[tuple[Section, Section]], problems: Problems) -> None:
@@ -172,7 +167,7 @@ def _check_sets(wholes: list[Section], pairs: list[tuple[Section, Section]], pro
             if further != theirs:
                 rule = f'is of "{station}", and so is {first.name}, whose subflows are at other stations'
                 hint = f'the kernel opens the same subflows for each connection of "{station}": give both the same'
-                problems.add(whole.where(key), f"{whole.name}.{key}", rule, hint)
+                whole.refuse(problems, key, rule, hint)
     for station, keys in roles.items():
         if len(keys) == 2 and any(further for _, further in keys.values()):
             section = next(section for section, further in keys.values() if further)
@@ -183,16 +178,13 @@ def _check_sets(wholes: list[Section], pairs: list[tuple[Section, Section]], pro
 def _check_surroundings(draft: Draft, wholes: list[Section], problems: Problems) -> None:
     """Check keys of other sections that cannot be combined with Multipath TCP."""
     routing = draft.sections["routing"]
-    if value_of(routing, sections.Routing, "in_flight") == "source":
+    if routing.value("in_flight") == "source":
         rule = 'is "mptcp", and routing.in_flight is "source": one socket cannot give each subflow the tag of its path'
-        hint = 'write in_flight = "drain" or "drop"'
-        problems.add(wholes[0].where("protocol"), f"{wholes[0].name}.protocol", rule, hint)
+        wholes[0].refuse(problems, "protocol", rule, 'write in_flight = "drain" or "drop"')
     for section in (draft.sections["tcp"], *draft.hosts.values()):
-        if value_of(section, sections.Tcp, "delayed_ack") == "on":
+        if section.value("delayed_ack") == "on":
             rule = 'cannot be "on" with protocol = "mptcp": subflows take no upper-layer protocol but their own'
-            hint = 'write delayed_ack = "adaptive"'
-            problems.add(section.where("delayed_ack"), f"{section.name}.delayed_ack", rule, hint)
-        if value_of(section, sections.Tcp, "loss_detection") != "kernel":
+            section.refuse(problems, "delayed_ack", rule, 'write delayed_ack = "adaptive"')
+        if section.value("loss_detection") != "kernel":
             rule = 'must be "kernel" with protocol = "mptcp": the module keeps its state where subflows keep theirs'
-            hint = 'write loss_detection = "kernel"'
-            problems.add(section.where("loss_detection"), f"{section.name}.loss_detection", rule, hint)
+            section.refuse(problems, "loss_detection", rule, 'write loss_detection = "kernel"')

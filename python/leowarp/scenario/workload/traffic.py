@@ -11,10 +11,8 @@ from leowarp.base import units
 from leowarp.base.spelling import one_of
 from leowarp.scenario.names.cities import CITIES, COORDINATES
 from leowarp.scenario.network.links import Station
-from leowarp.scenario.text.decoding import Section, decode_section, value_of
-from leowarp.scenario.text.draft import Draft
-from leowarp.scenario.text.key import InputFile, count, file, keys, names, quantity, table, word
-from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.decoding import Draft, Node, Section, decode_section
+from leowarp.scenario.text.key import InputFile, count, file, keys, names, quantity, table, time, word
 from leowarp.scenario.text.problems import Problems
 
 _ONLY_OF = {
@@ -52,7 +50,7 @@ class Traffic:
         units.FLOW_RATE, "Flows that arrive per second, over all pairs together (Poisson).", low="0.001 flows/s",
         high="1000000 flows/s", required=True,
     )  # fmt: skip
-    start_ns: int = quantity(units.TIME, "When the first may arrive.", "0 s", low="0 s", high="30 d")
+    start_ns: int = time("When the first may arrive.", "0 s", "30 d")
     stop_ns: int | None = quantity(units.TIME, "When no more arrive.", "end", low="1 ms", high="30 d", none="end")
     sizes: str = word(
         "Distribution of the flows' sizes; `file`: each size is sampled from a list.",
@@ -79,10 +77,7 @@ class Traffic:
 
 
 def complete_traffic(draft: Draft, problems: Problems) -> None:
-    """Check ``[traffic]`` and add its cities to the stations. Every broken rule goes to `problems`.
-
-    draft: The scenario, whose medium must be a constellation.
-    """
+    """Check ``[traffic]`` and add its cities to the stations. The medium must be a constellation."""
     section = draft.sections["traffic"]
     _complete_cities(section, problems)
     _check_sizes(section, problems)
@@ -102,41 +97,38 @@ def _complete_cities(section: Section, problems: Problems) -> None:
     cities, largest = section.values.get("cities", ()), section.values.get("largest")
     if section.gave("cities") == (largest is not None):
         rule = "are given, and largest too" if largest is not None else "are missing"
-        hint = 'write either cities = ["Tokyo", "Delhi"] or largest = 20'
-        problems.add(section.where("cities"), "traffic.cities", rule, hint)
+        section.refuse(problems, "cities", rule, 'write either cities = ["Tokyo", "Delhi"] or largest = 20')
         return
     if largest is not None:
         section.values["cities"] = tuple(list(CITIES)[:largest])
         return
     for name in cities:
         if name not in CITIES:
-            hint = one_of(name, CITIES, "known:")
-            problems.add(section.where("cities"), "traffic.cities", f'"{name}" is not in the list of cities', hint)
+            section.refuse(problems, "cities", f'"{name}" is not in the list of cities', one_of(name, CITIES, "known:"))
     if len(set(cities)) < max(2, len(cities)):
         rule = f"{', '.join(cities) or 'none'}: flows need two cities at least, each named once"
-        problems.add(section.where("cities"), "traffic.cities", rule)
+        section.refuse(problems, "cities", rule)
 
 
 def _check_sizes(section: Section, problems: Problems) -> None:
     """Report each given key that the chosen distribution of flow sizes does not use. Check that the chosen distribution
     can have the given mean."""
-    sizes = value_of(section, Traffic, "sizes")
+    sizes = section.value("sizes")
     for key, kinds in _ONLY_OF.items():
         if section.gave(key) and sizes not in kinds and section.values.get(keys(Traffic)[key][0]) is not None:
             rule = f"is a key of sizes = {' and '.join(kinds)}, and sizes is {sizes}"
-            problems.add(section.where(key), f"traffic.{key}", rule, "take it out")
+            section.refuse(problems, key, rule, "take it out")
     if sizes == "file" and section.values.get("size_file") is None and "size_file" not in section.nodes:
         problems.add(section.where("sizes"), "traffic.size_file", "is missing", 'write size_file = "sizes.txt"')
     low = {"lognormal": "median_size", "pareto": "smallest_size"}.get(sizes)
     if low is not None:
-        least_bytes, mean_bytes = (value_of(section, Traffic, f"{key}_bytes") for key in (low, "mean_size"))
+        least_bytes, mean_bytes = (section.value(f"{key}_bytes") for key in (low, "mean_size"))
         if least_bytes >= mean_bytes:
             rule = f'"{units.BYTES.format(least_bytes)}" is not below mean_size ("{units.BYTES.format(mean_bytes)}")'
-            problems.add(section.where(low), f"traffic.{low}", rule, f"a {sizes} distribution has a larger mean")
+            section.refuse(problems, low, rule, f"a {sizes} distribution has a larger mean")
 
 
 def _check_mix(section: Section, problems: Problems) -> None:
-    """Check that weights are whole numbers from 1 up."""
     for name, weight in section.values.get("congestion_controls", {}).items():
         if isinstance(weight, bool) or not isinstance(weight, int) or not 1 <= weight <= 10**6:
             rule = f"{weight!r:.40} is not a weight, a whole number from 1 to 1000000"

@@ -18,7 +18,7 @@ from typing import Any
 from leowarp import media, scenario
 from leowarp.base.errors import ScenarioError
 from leowarp.scenario import Plan
-from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.decoding import Node
 from leowarp.scenario.text.problems import Problem, ScenarioProblems
 from leowarp.study.sweep.parameters.dotted import plain_value
 from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
