@@ -9,6 +9,7 @@ the last value are exactly `from` and `to`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -62,12 +63,7 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     else:
         numbers = _evenly(first, last, given["count"], scale)
     values = [kind.text(number) for number in numbers]
-    twice = (
-        # The search for a duplicate takes quadratic time, so it starts only if a duplicate exists. A set of the values
-        # is shorter than the list if there is a duplicate. Comparing the two lengths is fast, even for a million
-        # values.
-        next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
-    )
+    twice = next((value for value, count in Counter(values).items() if count > 1), None)
     if twice is not None:
         raise ScenarioError(f"{twice!r} comes more than once: the values are closer than they are kept", "take fewer")
     return values
