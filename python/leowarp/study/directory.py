@@ -18,6 +18,7 @@ from leowarp.base.errors import LeowarpError
 from leowarp.base.progress import OnProgress
 from leowarp.running.many import Job, run_many
 from leowarp.scenario.names.examples import example_file
+from leowarp.study.sweep.parameters.dotted import toml_value
 from leowarp.version import VERSION
 
 
@@ -99,7 +100,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
             f"why = {json.dumps(run.why, ensure_ascii=False)}",
             f"example = {json.dumps(run.example)}",
             "set = { "
-            + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
+            + ", ".join(f"{json.dumps(key)} = {toml_value(value)}" for key, value in {**settings, **run.set}.items())
             + " }",
         ]
         # A run that failed before its plan was written has no hash.
@@ -135,10 +136,3 @@ def _is_made(target: Path, plan: str) -> bool:
         return False
     # The texts are compared instead of hashes, so that a user can see how two plans differ.
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan
-
-
-def _toml(value: Any) -> str:
-    """Return a value as one line of TOML."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)

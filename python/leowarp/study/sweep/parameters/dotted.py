@@ -84,20 +84,20 @@ def plain_value(node: Node) -> Any:
 def toml_text(content: Mapping[str, Any]) -> str:
     """Return the content of a study as TOML text. If a study is started from Python, this text is stored beside the
     results. The study can then be continued later."""
-    return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
+    return "".join(f"{_quoted(key)} = {toml_value(value)}\n" for key, value in content.items())
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """Return a value as TOML text on one line. A JSON string is also a valid TOML string.
 
-    >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
+    >>> toml_value({"label": "cc", "values": ["reno", "bbr"]})
     '{ "label" = "cc", "values" = ["reno", "bbr"] }'
     """
     if isinstance(value, Mapping):
         inner = ", ".join(
-            f"{json.dumps(str(key), ensure_ascii=False)} = {_toml(child)}" for key, child in value.items()
+            f"{json.dumps(str(key), ensure_ascii=False)} = {toml_value(child)}" for key, child in value.items()
         )
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ", ".join(_toml(child) for child in value) + "]"
+        return "[" + ", ".join(toml_value(child) for child in value) + "]"
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
