@@ -49,7 +49,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     from leowarp.report import html
 
     frame = table.to_pandas()
-    values = {row.run_id: row.values for row in runs}
+    by_id = {run.run_id: run for run in runs}
     warnings = _warnings(frame, len(runs), removed)
     body = f"<h1>{html.text(name)}</h1>\n" + html.warning_box(warnings)
     body += html.table("What was varied", ["key", "values", "which"], _parameters(runs), left=frozenset((0, 2)))
@@ -58,10 +58,10 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     # has values.
     metric = next((name for name in METRICS if name in frame and frame[name].notna().any()), None)
     if metric is not None:
-        body += _results(frame[frame[metric].notna()], values, metric)
+        body += _results(frame[frame[metric].notna()], by_id, metric)
     failed = frame[frame["status"] == FAILED].head(MOST_FAILURES)
     if len(failed):
-        rows = [(row.run_id, _told(values[row.run_id], row.seed), row.error) for row in failed.itertuples()]
+        rows = [(row.run_id, str(by_id[row.run_id]), row.error) for row in failed.itertuples()]
         body += html.table("Failed runs", ["run id", "run", "error"], rows, left=frozenset((0, 1, 2)))
     columns = [
         (field.name, str(field.type), (field.metadata or {}).get(b"unit", b"").decode()) for field in table.schema
@@ -123,12 +123,12 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
     return [*sentences, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 
-def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
+def _results(frame: pd.DataFrame, by_id: Mapping[str, StudyRun], metric: str) -> str:
     """Return a table of the metric. Each cell has the median over seeds with its interval. Each row stands for one
     value of the parameter that has the most values. A column is one combination of the other parameters' values.
 
     frame: The rows of runs that have the metric.
-    values: For each run id, a dict from dotted key to the parameter's value, as written in the study file.
+    by_id: The study's runs by run id.
     """
     from leowarp.report import html
 
@@ -136,7 +136,7 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
     # Values are shown as they are written in the study file. For a queue, "25 pkts" is clearer than its three columns
     # in the results.
-    values_of_runs = [values[run_id] for run_id in frame["run_id"]]
+    values_of_runs = [by_id[run_id].values for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
     lines = [str(one[down]) if down is not None else "all" for one in values_of_runs]
@@ -172,8 +172,3 @@ def _cell(of_seeds: Middle) -> str | None:
     if of_seeds.count == 1:
         return f"{of_seeds.median:.4g}; n = 1"
     return f"{of_seeds.median:.4g} ({of_seeds.low:.4g} to {of_seeds.high:.4g}); n = {of_seeds.count}"
-
-
-def _told(values: Mapping[str, Any], seed: int) -> str:
-    """Return the values and seed of a run as text, in the form of `StudyRun.__str__`."""
-    return ", ".join([*(f"{key} = {value}" for key, value in values.items()), f"seed {seed}"])
