@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from leowarp.base import plainfiles
 from leowarp.base.errors import LeowarpError, ScenarioError, decode_error
+from leowarp.base.layout import STUDY_LOCK
 from leowarp.base.machine.cgroups import usable_cores
 from leowarp.base.progress import building, shown
 from leowarp.guest import Declared, mistakes
@@ -20,7 +21,7 @@ from leowarp.running.workers import LocalWorkers
 from leowarp.scenario import Plan
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
-from leowarp.study.sweep.lock import LOCK, Holding
+from leowarp.study.sweep.lock import Holding
 from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.manifest import STUDY as STUDY_KIND
 from leowarp.study.sweep.manifest import remove_manifest, write_manifest
@@ -415,7 +416,7 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
                 f"cannot make the study {name} in {folder}: it holds the study {other}",
                 hint="choose another directory with --out",
             )
-    elif not (folder / LOCK).exists() and (strange := sorted(entry.name for entry in folder.iterdir())):
+    elif not (folder / STUDY_LOCK).exists() and (strange := sorted(entry.name for entry in folder.iterdir())):
         raise ScenarioError(
             f"cannot make a study in {folder}: it holds {strange[0]!r}, which is not part of a study",
             hint="choose an empty or a new directory with --out",

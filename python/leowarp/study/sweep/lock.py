@@ -20,8 +20,6 @@ from typing import Self
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
-LOCK = STUDY_LOCK
-"""The file that is locked. The file's text names the process that holds the lock. Only messages use this text."""
 TRIES, PAUSE_S = 4, 0.05
 """The number of attempts to get the lock, and the time between them in s. Several attempts are needed, because `holder`
 takes the lock for a moment to test it."""
@@ -41,7 +39,9 @@ class Holding:
         self._descriptor = -1
 
     def __enter__(self) -> Self:
-        self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        self._descriptor = os.open(
+            self._folder / STUDY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666
+        )
         if not self._locked():
             # The file's text is used only in the message, because anyone may have written it.
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
@@ -82,7 +82,7 @@ def holder(folder: Path) -> str | None:
 
     Returns: A text such as `process 1234 on head since 2026-01-31 12:00:00`.
     """
-    path = folder / LOCK
+    path = folder / STUDY_LOCK
     if not path.exists():
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
