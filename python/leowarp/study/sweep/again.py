@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +97,4 @@ def run_again(
 
 def _same(stored: Any, now: Any) -> bool:
     """Return whether two values of a scalar are equal to the last bit. Unlike in Python, nan equals nan here."""
-    if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
-        return math.isnan(now)
-    return bool(stored == now)
+    return bool(stored == now or (stored != stored and now != now))
