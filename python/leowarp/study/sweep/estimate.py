@@ -31,6 +31,9 @@ SHOWN_VALUES = 6
 """The maximum number of values that are printed in full. A longer list is printed as the first values, dots and the
 last value."""
 
+_LEFT_TO_THE_START = [
+    {"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}
+]
 SEGMENT_BYTES = 1448
 """The payload of a full TCP segment with timestamps, in 1500 bytes of Ethernet payload."""
 
@@ -75,7 +78,7 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
             {"quantity": f"time on {cores} cores, {how}", "value": clock(left * cpu_s / cores)},
             {"quantity": "size of the results, a rough guess", "value": _size(len(runs) * ROW_BYTES)},
             {"quantity": "whole run directories that stay (keep.runs)", "value": _kept(file, runs)},
-            *_left_to_the_start(runs),
+            *(_LEFT_TO_THE_START if any(run.combination.plan.modules for run in runs) else ()),
         ],
         "first_runs": [str(run) for run in runs[:SHOWN_RUNS]],
     }
@@ -154,14 +157,6 @@ def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
     return f"all: {most}" if file.keep == "all" else "those of failed runs"
-
-
-def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
-    """Return the row of the dry run's table that names the parameters of modules. Only a real start checks these
-    parameters. The list is empty if no plan has modules."""
-    if not any(run.combination.plan.modules for run in runs):
-        return []
-    return [{"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}]
 
 
 def _size(count_bytes: float) -> str:
