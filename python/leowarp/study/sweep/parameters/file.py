@@ -66,11 +66,9 @@ class Condition:
     the table.
 
     values: A dict from each parameter's dotted key to the values that match, in plain TOML types.
-    origin: The position of the table in the file.
     """
 
     values: Mapping[str, tuple[Any, ...]]
-    origin: Origin
 
 
 @dataclass(frozen=True)
@@ -186,7 +184,7 @@ class StudyFile:
         study = cls(
             name=_name(document, problems),
             scenario=_scenario(document, problems),
-            set=_settings(document, problems),
+            set={key: node for key, _, node in dotted(document.get("set"), "set", problems)},
             dimensions=tuple(varied.dimensions),
             exclude=_conditions(document, "exclude", varied.values, problems),
             only=_conditions(document, "only", varied.values, problems),
@@ -343,10 +341,6 @@ def _scenario(document: Node, problems: Problems) -> Path:
         return Path()
 
 
-def _settings(document: Node, problems: Problems) -> dict[str, Node]:
-    return {key: node for key, _, node in dotted(document.get("set"), "set", problems)}
-
-
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
@@ -370,7 +364,7 @@ def _conditions(
                     problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
             values[key] = given
         if values:
-            conditions.append(Condition(values, table.origin))
+            conditions.append(Condition(values))
     return tuple(conditions)
 
 
