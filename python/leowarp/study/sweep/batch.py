@@ -80,7 +80,7 @@ class Batch:
             "kernel": self.kernel,
             "image": list(self.image),
             "version": self.version,
-            "maker": encode_file(pickle.dumps(self.maker)),
+            "maker": base64.b64encode(pickle.dumps(self.maker)).decode(),
         }
 
     @classmethod
@@ -92,15 +92,6 @@ class Batch:
         orders = tuple(Order(**{**order, "inputs": tuple(order["inputs"])}) for order in encoded["orders"])
         maker = pickle.loads(base64.b64decode(encoded["maker"]))
         return cls(**{**encoded, "orders": orders, "image": tuple(encoded["image"]), "maker": maker})
-
-
-def encode_file(content: bytes) -> str:
-    """Return the content of a file as base64, for `Batch.inputs`. JSON has no bytes.
-
-    >>> encode_file(b"leo")
-    'bGVv'
-    """
-    return base64.b64encode(content).decode()
 
 
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:

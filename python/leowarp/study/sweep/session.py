@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError, LeowarpError, decode_error
 from leowarp.running.workers import BatchEnded, Event, RunMade
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.batch import Batch, Order, encode_file
+from leowarp.study.sweep.batch import Batch, Order
 from leowarp.study.sweep.display import OnStudyProgress, Pace, StudyProgress
 from leowarp.study.sweep.maker import Maker
 from leowarp.study.sweep.outstanding import Outstanding, batch_size
@@ -183,7 +184,7 @@ class Session:
         image = (origin.kernel_sha256, origin.agent_sha256)
         # Each input file is included once, even if several runs of the batch name it.
         names = sorted({name for run in runs for name in run.inputs})
-        inputs = {name: encode_file(input_of(self._task.folder, name)) for name in names}
+        inputs = {name: base64.b64encode(input_of(self._task.folder, name)).decode() for name in names}
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
