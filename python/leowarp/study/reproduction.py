@@ -15,6 +15,7 @@ from typing import Any
 from leowarp.base import plainfiles, recorded
 from leowarp.base.errors import LeowarpError, ScenarioError
 from leowarp.base.layout import MANIFEST
+from leowarp.base.printable import clean
 from leowarp.study.claim import ROW_KEYS, Claim, judged
 from leowarp.study.discovery import room_of
 from leowarp.study.making import Making, Material
@@ -149,8 +150,7 @@ def reproduce(
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
     """Return one row of `claims.json` per claim. If some runs of a claim failed or were not requested, the verdict is
-    "cannot be told". If runs are missing, the row says why the first one is missing.
-    """
+    "cannot be told", and the row says why the first one is missing."""
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}
     for claim in claims:
@@ -162,27 +162,8 @@ def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, An
             rows.append(row | {"runs": list(claim.runs), "verdict": "cannot be told", "measured": why, "numbers": {},
                                "cause": "", "samples": []})  # fmt: skip
         else:
-            rows.append(_json_safe(judged(claim, material.samples)))
+            rows.append(clean(judged(claim, material.samples)))
     return rows
-
-
-def _json_safe(value: Any) -> Any:
-    """Convert numbers for JSON: numpy's numbers to Python's, and nan to null.
-
-    >>> _json_safe({1: (float("nan"), 2.0)})
-    {'1': [None, 2.0]}
-    """
-    if isinstance(value, dict):
-        return {str(key): _json_safe(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json_safe(inner) for inner in value]
-    # json.dumps rejects numpy's scalars.
-    if hasattr(value, "item"):
-        value = value.item()
-    # nan is the only value that is not equal to itself, and JSON cannot represent nan.
-    if isinstance(value, float) and value != value:
-        return None
-    return value
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
