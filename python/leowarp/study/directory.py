@@ -26,9 +26,8 @@ from leowarp.version import VERSION
 class ExampleRun:
     """A run of a study: an example scenario with some replaced scenario keys.
 
-    slug: The name of the run within the study. The run's directory has the same name.
+    slug: The name of the run and of its directory.
     example: The file name of the example scenario.
-    set: The scenario keys that are replaced, with their new values.
     why: The reason for the run.
     """
 
@@ -54,10 +53,8 @@ def make_runs(
     A complete run of exactly the same plan is repeated only if `force` is set. If a run directory has a different plan,
     it is replaced.
 
-    folder: The directory of the study. Runs are in `runs/<slug>`.
     settings: The dotted keys for the scenario of every run. The `set` of a single run overrides `settings`.
     at_once, kernel, progress: See `leowarp.run_many`.
-    force: True to replace even complete runs.
     """
     jobs, done, failed = [], {}, {}
     for run in runs:
@@ -89,7 +86,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
     the plan's hash.
 
     key: The key of the study, such as "frederiksen2024".
-    settings: The settings as in `make_runs`. A run without a directory is listed without the hash of its plan.
+    settings: The settings as in `make_runs`.
     """
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
@@ -111,10 +108,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 
 
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
-    """Write `results/run=<slug>/metrics.parquet`, the metrics of all runs as one data set with Hive partitions.
-
-    made: The run directories by name of the run.
-    """
+    """Write `results/run=<slug>/metrics.parquet`, the metrics of all runs as one data set with Hive partitions."""
     results = folder / "results"
     # Runs that were removed from the study must not remain in the data set.
     if results.exists():

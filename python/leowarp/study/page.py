@@ -62,11 +62,9 @@ def write_study_page(
 ) -> Path:  # fmt: skip
     """Write `index.html` of a study, and return its path.
 
-    folder: The directory of the study. The paths of links and figures are relative to it.
     title, lead: The heading and the first paragraph, as plain text.
     claims: The rows of `claims.json`.
     sections: The sections between the figures and the command.
-    warnings: The texts for the box at the top. Without warnings, there is no box.
     command: The shell command with which a user can make the page again.
     """
     parts = [
@@ -86,8 +84,6 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Return HTML with the number of claims for each verdict. Claims that hold by construction are counted
-    separately."""
     measured = [row for row in claims if not row["by_construction"]]
     constructed = [row for row in claims if row["by_construction"]]
     apart = f" Apart from these, {len(constructed)} by construction: {_counted(constructed)}." if constructed else ""
@@ -110,7 +106,6 @@ reader opens the card."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Return HTML with a card for each claim. A card shows the verdict, the paper's words, and the measured result."""
     links = " ".join(
         f'<a class="{CLASSES[row["verdict"]]}" href="#claim-{html.text(row["number"])}">{html.text(row["number"])}</a>'
         for row in claims
@@ -141,8 +136,7 @@ def _card(row: Mapping[str, Any]) -> str:
 
 
 def _shortened(measured: str) -> str:
-    """Return the text of a measured result, shortened to about `SHORT` characters. A longer text is cut at the end of a
-    clause."""
+    """Return the text of a measured result, cut at the end of a clause if it is longer than `SHORT`."""
     if len(measured) <= SHORT:
         return measured
     cut = max(measured.rfind(mark, 0, SHORT) for mark in ("; ", ", ", ". "))

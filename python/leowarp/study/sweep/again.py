@@ -22,10 +22,9 @@ from leowarp.study.sweep.status import row_of_run
 class MadeAgain:
     """A repeated run. Its scalars are compared with the stored row of the study.
 
-    scalars: A dict of str to (stored, now): the value in the study's row, and the value of the repeated run. The dict
-        contains all scalars except the costs.
-    origin: A dict of str to (stored, now). It contains the checksums and versions of kernel, agent and leowarp that
-        changed since the stored run. If `origin` is empty, the two values of each scalar must agree to the last bit.
+    scalars: All scalars except the costs, as (stored, now).
+    origin: The checksums and versions of kernel, agent and leowarp that changed since the stored run, as (stored, now).
+        If `origin` is empty, the two values of each scalar must agree to the last bit.
     """
 
     path: Path
@@ -34,8 +33,7 @@ class MadeAgain:
 
     @property
     def differences(self) -> dict[str, tuple[Any, Any]]:
-        """Return the scalars whose stored and new values differ. Even the smallest difference counts, because runs are
-        repeatable to the last bit."""
+        """Return the scalars whose stored and new values differ."""
         return {name: pair for name, pair in self.scalars.items() if not _same(*pair)}
 
 
@@ -43,17 +41,10 @@ def run_again(
     folder: Path | str, run_id: str, out: Path | str, *, force: bool = False, report: bool = True,
     progress: bool | OnProgress = True, trust: bool = False,
 ) -> MadeAgain:  # fmt: skip
-    """Repeat one run of a study.
+    """Repeat one run of a study. The parameters `out` to `trust` are those of `leowarp.run`, and so are further errors.
 
-    The parameters `report` and `progress` are as in `leowarp.run`.
-
-    folder: The directory of the study.
-    run_id: A value of the results' column `run_id`.
-    out: The run directory to be written. With `force`, a complete run in this directory is replaced.
-    trust: See `leowarp.run`.
     Raises ScenarioError if the study has no run with this id, or if the stored run failed.
     Raises TraceError if the directory is not a study's directory, or if it is damaged.
-    Raises GuestError, HostError: See `leowarp.run`.
     """
     folder = Path(folder)
     refuse_strange(folder)

@@ -28,9 +28,8 @@ checks are repeated, because the sources of a checkout may change while a study 
 
 @dataclass(frozen=True)
 class Order:
-    """One run of a batch: its plan, and what to store.
+    """One run of a batch: the text of its plan, and what to store.
 
-    plan: The text of the run's plan.
     inputs: The names of the plan's input files. The batch contains the content of these files.
     out: The directory for the complete run. None means that only the run's row is stored.
     """
@@ -59,17 +58,12 @@ class Batch:
     maker: Maker
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the runs in a worker process (`leowarp.running.workers.Task`).
-
-        scratch: The directory that only this worker uses. It is deleted afterwards.
-        tell: The function that is called with `place` and `result` of each completed run.
-        Raises HostError for the same reasons as `results_of`.
-        """
+        """Make the runs in a worker process (`leowarp.running.workers.Task`), and tell each result of `results_of`."""
         for place, result in results_of(self, scratch):
             tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
-        """Return the batch as JSON, for `DaskWorkers`. The method `decode` reverses the encoding."""
+        """Return the batch as JSON, for `DaskWorkers`."""
         # The maker may be an object of any class, and JSON cannot represent such objects. The maker is therefore
         # pickled. Pickling is safe here: a batch goes only from the study's process to its own workers, and never
         # through a file.
@@ -98,8 +92,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     """Make the runs of a batch, and yield each result as soon as its run has ended.
 
     scratch: The directory, which is created if missing and always removed at the end.
-    Yields place: The position of the run in the batch. Each position occurs at most once. The positions may come in any
-        order.
+    Yields place: The position of the run in the batch. The positions may come in any order.
     Yields result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (from `errors.encode_error`,
         or None).
     Raises HostError if this machine's leowarp, kernel or agent differs from the study's.
@@ -129,8 +122,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
 
 
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
-    """Load the plan of one run of the batch. The plan and its input files are written to `folder`, side by side as in a
-    run directory."""
+    """Load the plan of one run, after its text and input files are written side by side as in a run directory."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     write_plan(folder, order.plan, inputs)
@@ -148,8 +140,7 @@ def _check(batch: Batch) -> None:
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
-    # The time of the last check is stored for each combination of maker, kernel and checksums, because a worker may
-    # alternate between kernels. Computing the checksums takes 0.15 s, which is too long to do for every batch.
+    # Computing the checksums takes 0.15 s, which is too long to do for every batch.
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
@@ -165,4 +156,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""The time of the last check in this process, keyed by maker, kernel and checksums of kernel and agent."""
+"""The time of the last check in this process. A worker may alternate between kernels, so there is one per kernel."""

@@ -19,7 +19,7 @@ def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: s
     colours.
 
     places: The values of the parameter, in their order on the horizontal axis.
-    lines: A dict from the name of a line to its values. There is one list of values per position in `places`.
+    lines: The values of each line, one per position in `places`.
     along, up: The labels of the horizontal and of the vertical axis.
     joined: True to connect the points by lines, as for numbers. Pass False for words, which have no order.
     """

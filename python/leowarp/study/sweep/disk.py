@@ -33,9 +33,8 @@ _RENAME_EXCHANGE = 2
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all, so that it survives a power cut.
+    """Write a file completely or not at all, so that it survives a power cut. Its directory must exist.
 
-    path: The path of the file. An existing file is replaced. The directory must exist.
     Raises OSError if the file cannot be written. An existing file remains unchanged, and no partial file is left.
     """
     # The temporary file is in the same directory, because rename(2) cannot move a file to another file system.
@@ -46,8 +45,8 @@ def write_file(path: Path, content: bytes) -> None:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # The file is synced before the rename. Without the fsync before the rename, a power cut could leave a file
-            # with the new name but incomplete content.
+            # Without the fsync before the rename, a power cut could leave a file with the new name but incomplete
+            # content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -70,20 +69,17 @@ def sync_directory(path: Path) -> None:
 
 
 def exchange(new: Path, old: Path) -> None:
-    """Exchange the directories `new` and `old`, in one step if the file system supports it.
+    """Exchange the directories `new` and `old`, in one step if the file system supports it. `old` may be missing.
 
     On other file systems (NFS), `old` is missing for a moment. If the process is killed while `old` is missing,
     `recover` completes the exchange.
 
-    new, old: The directories, on the same file system. `old` may be missing.
     Raises OSError if the names cannot be changed.
     """
-    # If `old` does not exist, there is nothing to exchange, so `new` is only renamed.
     if not old.exists():
         os.rename(new, old)
     elif not _exchanged(new, old):
         aside = _aside(old)
-        # Between the first two renames, `old` does not exist.
         os.rename(old, aside)
         os.rename(new, old)
         os.rename(aside, new)
@@ -110,7 +106,6 @@ def remove_partial(folder: Path) -> None:
 class AppendedFile:
     """A file to which complete pieces are appended. When `append` returns, the piece is on disk.
 
-    path: The path of the file, which is created if missing. New pieces are appended to the existing content.
     Raises OSError if the file cannot be opened, or if it is a symbolic link (O_NOFOLLOW).
     """
 
@@ -143,25 +138,18 @@ class AppendedFile:
         self._end += len(content)
 
     def empty(self) -> None:
-        """Remove all content."""
         # The truncation of the journal is not synced to disk. If removed rows reappear after a power cut, they do no
         # harm: they are also in Parquet files, and readers count such rows only once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._descriptor)
 
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Convert an OSError into a HostError. Its message says which data are safe and what to do.
-
-    folder: The directory of the study, which the message names.
-    Raises HostError if the block of the `with` statement raises an OSError. If the cause is a full disk, a quota or a
-    limit of file sizes, the message says so.
-    """
+    """Convert an OSError of the block into a HostError, which names the study and says what to do."""
     try:
         yield
     except OSError as error:
@@ -175,8 +163,8 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
-    """Write all bytes in a loop. os.write may write fewer bytes than requested, for instance when a signal arrives."""
     view = memoryview(content)
+    # os.write may write fewer bytes than requested, for instance when a signal arrives.
     while view:
         view = view[os.write(descriptor, view) :]
 
@@ -200,5 +188,4 @@ def _exchanged(new: Path, old: Path) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    """Return the temporary name that the old directory gets in an `exchange` in two steps."""
     return path.with_name(f".{path.name}.aside")

@@ -102,7 +102,7 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of a study. These settings are the keyword arguments of `run_study`."""
+    """The keyword arguments of `run_study`."""
 
     at_once: int | None = None
     scheduler: str | None = None
@@ -165,7 +165,6 @@ def run_study(
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
     """
-    # `at_once` and `scheduler` together are an error, because only one of the two could have an effect.
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
@@ -236,11 +235,8 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
 def _started(
     folder: Path, facts: StudyFacts, file: StudyFile | None, planned: Sequence[PlannedRun], options: Options
 ) -> StudyResult:
-    """Start a study with planned runs, with or without a study file.
-
-    The user is asked about untrusted code before anything is written. If the user says no, no files are left behind.
-    """
-    # All checks that may reject the study come before anything is written.
+    # All checks that may reject the study come before anything is written. If the user does not trust its code, no
+    # files are left behind.
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, planned, options.trust))
     _refuse_parameters(facts.name, planned, options)
@@ -256,12 +252,10 @@ def _started(
 def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
-    """Write the plans and make the runs, while the caller holds the lock of the directory."""
     # The origin is computed once per kernel instead of once per run: its computation hashes the image and builds
     # missing parts, which may take minutes.
     origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-    # If runs were read from the directory, their ids are computed again. If the kernel or the version of leowarp has
-    # changed, runs get new ids and count as different runs.
+    # Runs that were read from the directory get new ids if the kernel or the version of leowarp has changed.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
         remove_manifest(folder)
@@ -274,8 +268,8 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Return the code that the plans would execute, without duplicates. If `may_run` is true, the code is treated as if
-    the user had named it on the command line."""
+    """Return the code that the plans would execute, without duplicates. If `may_run` is true, it is treated as if the
+    user had named it on the command line."""
     # Runs with the same values differ only in their seed, so one run per combination of values is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
@@ -286,8 +280,7 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 
 
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
-    """Raise ScenarioError if a run sets a parameter that its kernel module does not have. The same error is raised for
-    a value that the module rejects.
+    """Raise ScenarioError if a run sets a parameter or a value that its kernel module does not take.
 
     The parameters of a module are known only after it is compiled, so they are not checked when plans are loaded.
     """
@@ -311,16 +304,11 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
-    """Make the requested runs that have no result, and return the rows of all requested runs.
-
-    Workers and their scratch directory are always removed, even after Ctrl-C.
-    """
+    """Make the requested runs that have no result, and return the rows of all requested runs."""
     # The plans of all runs are already written. Runs that were not requested can be made at a later start.
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
-        # Stored rows are matched with the study's runs before any run is made, because the study file may have changed
-        # since the rows were stored.
         store.align({run.run_id: (run.number, run.columns) for run in runs})
         if options.retry_failed:
             store.drop([run.run_id for run in asked if store.status.get(run.run_id) == FAILED])
@@ -355,15 +343,12 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """Return the workers of the user's Dask scheduler. If there is no scheduler, return local processes. There is one
-    local process per core, but not more processes than runs.
+    """Return the workers of the user's Dask scheduler, else local processes, but not more than `missing` runs.
 
-    folder: The directory of the study. Local workers use its subdirectory `.scratch`, so that temporary files are on
-        the same disk as the results.
-    missing: The number of runs to make, at least 1.
+    Local workers use `.scratch` in `folder`, so that temporary files are on the same disk as the results.
     """
     if options.scheduler is not None:
-        # The import is here because Dask is an optional dependency (`leowarp[dask]`).
+        # Dask is an optional dependency (`leowarp[dask]`).
         from leowarp.study.sweep.scheduler import DaskWorkers
 
         return DaskWorkers(options.scheduler)
@@ -382,15 +367,12 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    """Return the checksums of the kernel and the agent, and leowarp's version. The results of a kernel depend on these
-    three values. If kernel or agent is missing, this function builds it."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """Return a dict from run id to error, for all failed runs."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
@@ -400,7 +382,7 @@ def _failures(table: pa.Table) -> dict[str, LeowarpError]:
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
     """Raise ScenarioError if the directory contains another study, or something that is not a study.
 
-    A directory with only a lock file is accepted, because its study ended before its plans were written.
+    A directory with a lock file and no plans is accepted, because its study ended before its plans were written.
     """
     if not folder.exists():
         return
@@ -408,8 +390,7 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
-        # A study is recognised by its name only. If a changed study file still has the same name, the study continues
-        # in its directory. With a different name, two studies would be mixed.
+        # A study is recognised by its name only, so that a changed study file continues in its directory.
         other = read_facts(folder).name
         if other != name:
             raise ScenarioError(

@@ -41,8 +41,7 @@ SEGMENT_BYTES = 1448
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
-    out: The directory that the study would use. A run counts as made if the directory already contains its results. The
-        default is `studies/<name>`.
+    out: The directory that the study would use, by default `studies/<name>`. Its results count as made.
     Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a stored row); `cpu_s_per_run`,
         `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
         tables), `first_runs` (texts).
@@ -93,8 +92,7 @@ def guessed_cpu_s(plan: Plan) -> float:
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
     """Return a dict from the hash of a plan to the CPU seconds of the plan's stored run. None means unknown.
 
-    Rows in the journal are included, because a study may be running in the directory. Rows of runs that are no longer
-    in the study are left out.
+    Rows in the journal are included, because a study may be running in the directory.
     """
     table, journal = read_results(folder)
     columns = ("plan_sha256", "cpu_s")
@@ -134,8 +132,6 @@ def _packets(plan: Plan, place: int) -> float:
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
-    """Return the rows of the dry run's table of parameters. Each row has the key, the column, the number of values, and
-    the first values."""
     rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
@@ -144,15 +140,12 @@ def _parameters(file: StudyFile) -> list[dict[str, Any]]:
             "key": parameter.key, "column": column_name(parameter.parts, parameter.label), "count": len(values),
             "values": ", ".join(shown),
         })  # fmt: skip
-    seeds = file.seeds
-    if seeds is not None:
-        told = seeds_in_words(seeds)
-        rows.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": told})
+    if (seeds := file.seeds) is not None:
+        rows.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": seeds_in_words(seeds)})
     return rows
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
-    """Return a text for the table of a dry run. It tells which run directories are stored, and how large they are."""
     if file.keep == "none":
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"

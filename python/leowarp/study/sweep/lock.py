@@ -29,9 +29,6 @@ class Holding:
     """A lock on a study's directory: `with Holding(folder):` excludes all other processes.
 
     Raises ScenarioError if another process holds the lock.
-
-    >>> with Holding(folder):                                                          # doctest: +SKIP
-    ...     write_plans(folder, facts, runs)
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,7 +40,7 @@ class Holding:
             self._folder / STUDY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666
         )
         if not self._locked():
-            # The file's text is used only in the message, because anyone may have written it.
+            # The file's text names the process. It is used only in messages, because anyone may have written it.
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             raise ScenarioError(
@@ -57,8 +54,6 @@ class Holding:
         return self
 
     def _locked(self) -> bool:
-        """Try up to `TRIES` times to get the lock, with a pause of `PAUSE_S` between two attempts. Return whether an
-        attempt succeeded."""
         for _ in range(TRIES):
             try:
                 # The kernel releases a flock however the process ends, even with SIGKILL.
@@ -77,11 +72,8 @@ class Holding:
 
 
 def holder(folder: Path) -> str | None:
-    """Return the process that works in the directory of a study, according to its lock file. None means that no process
-    holds the lock.
-
-    Returns: A text such as `process 1234 on head since 2026-01-31 12:00:00`.
-    """
+    """Return the process that holds the lock of a study, such as `process 1234 on head since 2026-01-31 12:00:00`. None
+    means that no process holds it."""
     path = folder / STUDY_LOCK
     if not path.exists():
         return None

@@ -40,11 +40,10 @@ class Maker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """Return the checksums of the guest's kernel and of its agent. The kernel and the agent are built if they are
-        missing.
+        """Return the checksums of the guest's kernel and of its agent. If they are missing, they are built, which takes
+        minutes.
 
         kernel: The `guest.kernel` of a plan: "default", or a file.
-        on_message, on_progress: The functions that are called during a build, which takes minutes.
         """
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
         # The checksums cover the content, because two builds of one version may differ, and the run id must identify

@@ -28,7 +28,6 @@ MANIFEST_VERSION = 1
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directories: Iterable[Path] = ()) -> None:
     """Write the manifest after all other files. A study without a manifest was interrupted.
 
-    kind: `STUDY` or `REPRODUCTION`.
     facts: All other content of the manifest: the name, and numbers of runs.
     directories: The subdirectories that have their own manifest, in addition to the complete runs in `RUNS`.
     """

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PAGE = "index.html"
-"""The name of the page's file in the directory of the study."""
 METRICS = (
     "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
@@ -41,7 +40,6 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     The page is made only from the rows of the data set, so it can be rebuilt from the study's directory. The page also
     shows runs from earlier starts of the study.
 
-    runs: The runs of the study.
     table: The rows of the runs that have a result.
     removed: The number of runs that have results, but are no longer in the study.
     Raises OSError if the page cannot be written. In this case, an existing page remains unchanged.
@@ -92,7 +90,6 @@ def _shortened(values: list[str]) -> str:
 
 
 def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
-    """Return rows of a table: the number of runs, and the cost of the runs that have a result."""
     cpu_s = frame["cpu_s"].dropna()
     lines: list[tuple[str, Any]] = [
         ("runs of the study", runs),
@@ -119,7 +116,6 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
             f"{removed:,} runs are in results/ (in_study is false) and no longer in the study; not counted here"
         )
     counts = frame["warnings"].explode().dropna().value_counts()
-    # Only the ten most frequent warnings are shown. A warning that occurs in thousands of runs takes one line.
     return [*sentences, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 

@@ -29,7 +29,7 @@ from leowarp.study.sweep.rows import Origin
 from leowarp.study.sweep.store import Layout
 
 PLANS = "plans.parquet"
-"""The name of the file. A directory with this file is the directory of a study."""
+"""A directory with this file is the directory of a study."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ class StudyRun:
     The run id is the sha256 of `plan_sha256, kernel_sha256, agent_sha256, leowarp_version`, joined by newlines, and
     shortened to 64 bits. With a million runs, two ids are equal with a probability of 3e-8.
 
-    run_id: The 16 hexadecimal digits derived from the plan, the kernel, the agent and leowarp's version.
     number: The position in the study.
     around_seed: The text of the run's plan before and after the seed. All runs of a combination have the same two
         parts.
@@ -47,7 +46,6 @@ class StudyRun:
     kernel: The value of `guest.kernel` in the plan.
     values: A dict from dotted key to the value of the parameter, as written.
     columns: A dict from a result column to the value of the run's parameter.
-    origin: What makes the run: the checksums of kernel and agent, and leowarp's version.
     """
 
     run_id: str
@@ -71,18 +69,12 @@ class StudyRun:
 
 
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
-    """Return the run with the id that follows from its plan and `origin`.
-
-    run: The run from a study file or from `plans.parquet`. The run gets a new id if kernel, agent or version have
-        changed since the run was written.
-    origin: The current kernel, agent and version.
-    """
+    """Return the run with the id that follows from its plan and the current `origin`."""
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
     # The plan alone does not identify a run, because another kernel, agent or version may give another result
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # A `StudyRun` was read from `plans.parquet`. If the kernel, the agent or leowarp's version has changed since the
-    # run was made, the run id changes.
+    # A `StudyRun` was read from `plans.parquet`, maybe with an older origin.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -101,11 +93,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """The settings of one start of a study, which are stored in the metadata of `plans.parquet`.
-
-    name, keep: The values from the study file.
-    layout: The layout of the results.
-    """
+    """The settings of one start of a study, which are stored in the metadata of `plans.parquet`."""
 
     name: str
     keep: str
@@ -115,11 +103,10 @@ class StudyFacts:
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
     """Write `plans.parquet`. It contains all current runs of the study, and all runs that the study once had.
 
-    facts: The settings of this start.
     runs: All runs of the study, in order.
     Returns: The number of runs that are no longer in the study (`in_study` is false). Earlier starts of the study made
         these runs.
-    Raises OSError if the file cannot be written. After an OSError, the old file is unchanged.
+    Raises OSError if the file cannot be written. The old file is then unchanged.
     Raises TraceError if the old file is damaged.
     """
     table = _table(runs, facts)
@@ -137,8 +124,8 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
         # A run that was removed from the study file and added again has its old id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # If the table of plans has not changed, its file is not written again, which saves an fsync. The file's
-        # modification time therefore shows when the study last changed.
+        # An unchanged file is not written again, which saves an fsync. Its modification time therefore shows when the
+        # study last changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()
@@ -150,23 +137,19 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
     """Copy the files that plans name into `00-inputs/`. The directory alone is enough to reproduce its runs.
 
-    `expand` rejects a study that has different files with the same name. Files with the same name therefore have the
-    same content. A file with an identical copy is not written again.
+    `expand` rejects a study that has different files with the same name.
     """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
-            # A copy with different content is replaced, because the study file may now name a newer version of the
-            # file. A plan contains the sha256 of the file that it was made for.
+            # The study file may now name a newer version of the file. A plan contains the sha256 of its own version.
             disk.write_file(copy, content)
 
 
 def read_facts(folder: Path) -> StudyFacts:
     """Read the settings of the last start of the study in a directory.
-
-    The name of the partition column becomes a folder name. Names in the settings must therefore be plain names.
 
     Raises TraceError if the directory is not a study's directory.
     """
@@ -176,6 +159,7 @@ def read_facts(folder: Path) -> StudyFacts:
         # in one step and always belong to the same start of the study.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
+        # The name of the partition column becomes a folder name, so it must be a plain name.
         texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
         if not all(plainfiles.is_plain_name(text) for text in texts) or keep not in KEEP:
             raise ValueError(f"name, keep and partition are {texts}")
@@ -185,11 +169,9 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """Read the runs of the study, as its last start planned them. With `run_id`, return only the run with this id, even
-    if it is no longer in the study.
+    """Read the runs of the study in order, as its last start planned them. With `run_id`, return only the run with this
+    id, even if it is no longer in the study. The list is empty if the id is unknown.
 
-    run_id: The id of the only run to read.
-    Returns: The runs in the order of the study. With `run_id`, the result has one run, or no run if the id is unknown.
     Raises TraceError if the directory is not a study's directory, or if the file with the plans is damaged.
     """
     # The rows are filtered while reading, because often only one of many thousands of plans is needed.
@@ -215,25 +197,21 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """Return the code that a run in the study's directory would execute. leowarp's own kernel is left out.
+    """Return the code that a run in the study's directory would execute: the user's kernel, if any, and modules. The
+    result says that `plans.parquet` names this code, so `trust` asks the user before the code runs.
 
     Raises TraceError if the text of the run's plan is not a valid plan.
-    Returns: The user's kernel, if any, followed by modules. The list is empty if the plan needs only leowarp's own
-        kernel. The result says that `plans.parquet` names this code, so `trust` asks the user before the code runs.
     """
     path = _path(folder)
     try:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
-        # The study displays the column `kernel` and groups runs by it, but the kernel named in the plan's text is
-        # executed. The kernel in the column and the kernel in the plan's text differ only if somebody manipulated the
-        # file.
+        # The study displays the column `kernel` and groups runs by it, but the kernel in the plan's text is executed.
+        # The two differ only if somebody manipulated the file.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
-    # "default" is the kernel that leowarp builds itself. If the value is not the name of a kernel, it is a kernel file
-    # that the plan names.
     code = [] if is_kernel_name(kernel) else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
@@ -251,7 +229,6 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
-    """Return the path of `plans.parquet` in `folder`."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
@@ -259,7 +236,6 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """Return the plans as a table. The text of a plan is stored in two parts, before and after its seed."""
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
         "number": [run.number for run in runs],
@@ -292,8 +268,7 @@ def _damaged(path: Path, error: Exception) -> TraceError:
 def _run(row: Mapping[str, Any]) -> StudyRun:
     """Return the run that a row of `plans.parquet` describes.
 
-    Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid. `read_plans` converts these
-        errors to a TraceError.
+    Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid.
     """
     # The run id and the names of inputs become file names, so they must not lead out of the study's directory.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:

@@ -54,7 +54,6 @@ def row_of(
 ) -> dict[str, Any]:  # fmt: skip
     """Return the row of a run.
 
-    run_id, number, seed, plan_sha256: The fields of `StudyRun`.
     columns: The columns of the run's parameters (`keys.columns_of`).
     result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
     Returns: The value of each column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are
@@ -96,8 +95,7 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the scalars of a section of a summary as one flat dict. The name of a nested object becomes a prefix:
-    `{"fairness": {"jain_index": 1}}` becomes `fairness_jain_index`.
-    """
+    `{"fairness": {"jain_index": 1}}` becomes `fairness_jain_index`."""
     columns: dict[str, Any] = {}
     for key, value in section.items():
         if key in _LEFT_OUT:
@@ -114,17 +112,12 @@ def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _scalar(value: Any) -> Any:
-    """Return a scalar as a value of a row. nan becomes None, because missing values are null everywhere."""
+    # Missing values are null everywhere.
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Return the rows as a table.
-
-    rows: The rows from `row_of`. A column that a row lacks is null in that row.
-    schema: The schema from `schema_of`. In a column of floats, whole numbers are converted to floats. In a text column,
-        any value is converted to text.
-    """
+    """Return the rows from `row_of` as a table with the schema from `schema_of`. A column that a row lacks is null."""
     arrays = []
     rows = list(rows)
     for field in schema:
@@ -147,7 +140,6 @@ def schema_of(
     A column of numbers is int64 if all runs have whole values. Otherwise it is float64. A column that is null in every
     run so far is float64.
 
-    rows: The new rows, which may be empty.
     known: The schema of the existing data set. An existing column keeps its type, or gets a wider type.
     parameters: The columns of the parameters, with the types from the study file (`keys.column_types`).
     Returns: A schema with these columns in this order: `FIRST`, the parameters, the scalars, the occurring columns of
@@ -168,8 +160,7 @@ def schema_of(
 
 
 def _type_of(value: Any) -> pa.DataType | None:
-    """Return the narrowest type of a value. The type of a missing value is None. A missing value fits into any column.
-    Whole numbers that need more than 64 bits become floats."""
+    """Return the narrowest type of a value. The type of a missing value, which fits into any column, is None."""
     match value:
         case None:
             return None
@@ -187,8 +178,7 @@ def _type_of(value: Any) -> pa.DataType | None:
 
 
 def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
-    """Return a type for values of both given types. For an integer and a float, it is float. For any other two types
-    that differ, it is text.
+    """Return a type for values of both given types.
 
     >>> _wider(pa.int64(), pa.float64()), _wider(None, pa.bool_())
     (DataType(double), DataType(bool))
@@ -200,7 +190,6 @@ def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | 
 
 
 def _field(name: str, kind: pa.DataType | None) -> pa.Field:
-    """Return the Arrow field of a column. The field's metadata contain the column's unit."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
     # A column that is null in all runs so far gets the type float64. The metadata entry "open" allows a later run to
@@ -209,7 +198,6 @@ def _field(name: str, kind: pa.DataType | None) -> pa.Field:
 
 
 def _is_open(field: pa.Field) -> bool:
-    """Return whether a column is null in every run so far. The type of this column may still change."""
     return (field.metadata or {}).get(b"open") == b"yes"
 
 
@@ -217,4 +205,3 @@ _UNITS = {
     "_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_bytes": "bytes", "_ratio": "1", "_deg": "deg",
     "_m": "m", "_nats": "nats", "_s": "s",
 }  # fmt: skip
-"""The unit of a column, by the ending of its name."""

@@ -40,7 +40,6 @@ class DaskWorkers:
         self._address = address
         self._client = _connected(address)
         self._under_way: dict[Future, int] = {}
-        # The start value of `_counted_at` lies in the past, so that the first call of `_count` counts the workers.
         self._counted_at = -COUNT_S
         self.size = 0
         self._count()
@@ -53,24 +52,19 @@ class DaskWorkers:
         return max(0, 2 * self.size - len(self._under_way))
 
     def give(self, batch: Batch) -> None:
-        """Submit a batch. Dask chooses the worker."""
         # pure=False, because Dask would otherwise compute only one of two equal batches.
         self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Return the results of the batches that are complete.
+        """Return the events of the batches that are complete (see `session.Workers`).
 
-        timeout_s: The maximum real time in seconds to wait if no batch is complete yet.
-        Returns: One event per run of each complete batch, followed by one event for the end of the batch. The list is
-            empty if no batch is complete.
         Raises HostError if the scheduler is gone.
         """
         from distributed import wait
 
         self._count()
         if not self._under_way:
-            # No batch is under way, so there is nothing to wait for. The pause prevents the session from looping
-            # without delay while there is no worker.
+            # Without a pause, the session would loop without delay while there is no worker.
             time.sleep(timeout_s)
             return []
         try:
@@ -93,7 +87,6 @@ class DaskWorkers:
         return []
 
     def _count(self) -> None:
-        """Count the workers if the last count is old. Raises `HostError` if the scheduler is gone."""
         if self._client.status not in ("running", "connecting"):
             raise self._gone()
         if time.monotonic() - self._counted_at > COUNT_S and self._client.status == "running":
@@ -129,13 +122,10 @@ class DaskWorkers:
         return [*made, BatchEnded(number, answer["fault"])]
 
     def _gone(self) -> HostError:
-        """Return the error for a scheduler that no longer answers."""
         return HostError(f"the scheduler {self._address} went away", "start it and then the study again")
 
 
 def _connected(address: str) -> Client:
-    """Return a client of the scheduler. Raises HostError if Dask is missing, or if nothing answers within
-    `CONNECT_S`."""
     try:
         from distributed import Client
     except ImportError as error:

@@ -38,7 +38,6 @@ RUNS = "runs"
 class Task:
     """The work that one start of a study has to do.
 
-    name: The name of the study, which the display shows.
     runs: The requested runs, with or without a stored row.
     keep: The runs whose complete directories are stored: none, failed, or all.
     """
@@ -54,8 +53,7 @@ class Task:
 class _UnderWay:
     """A batch that a worker is making.
 
-    runs: All runs of the batch.
-    unfinished: A dict from position in the batch to each run that has no result yet.
+    unfinished: Each run that has no result yet, by its position in the batch.
     """
 
     runs: list[StudyRun]
@@ -63,8 +61,7 @@ class _UnderWay:
 
     @property
     def is_alone(self) -> bool:
-        """Return whether the batch has only one run. If the worker of a batch with one run dies, this run must be the
-        cause."""
+        """Return whether the batch has only one run. If its worker dies, this run must be the cause."""
         return len(self.runs) == 1
 
 
@@ -85,10 +82,7 @@ class Workers(Protocol):
         """The number of further batches that would start immediately."""
 
     def give(self, batch: Batch) -> None:
-        """Start a batch.
-
-        `give` is called only if `free` is above 0, and does not wait for the batch.
-        """
+        """Start a batch, without waiting for it. `give` is called only if `free` is above 0."""
 
     def wait(self, timeout_s: float) -> list[Event]:
         """Return the events since the last call of `wait`. The call returns as soon as there is an event, or after the
@@ -107,7 +101,6 @@ class Session:
     workers died while making it. An error of the machine (`HostError`) is stored as a failure of the run only if other
     runs succeed.
 
-    store: The open store.
     show: The function that is called with a `StudyProgress` after each wait for the workers.
     """
 
@@ -150,7 +143,6 @@ class Session:
             raise
 
     def _give(self) -> None:
-        """Give batches to free workers."""
         # The size is computed for each batch, because batches become smaller towards the end.
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
@@ -162,34 +154,23 @@ class Session:
             self._workers.give(self._batch(self._given, runs))
 
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
-        """Return a batch of runs with the same kernel and origin.
-
-        With `keep = "failed"`, a run writes its directory only if it is alone in its batch.
-
-        The batch contains the input files of the plans, because other machines cannot read the study's directory.
-        """
+        """Return a batch of runs with the same kernel and origin. It contains the input files of the plans, because
+        other machines cannot read the study's directory."""
         first = runs[0]
         # If `keep` is "failed", batches of several runs write no directories. Few runs fail, and writing a directory
         # takes longer than computing the summary.
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
-            Order(
-                plan=run.plan,
-                inputs=run.inputs,
-                out=str(self._fresh_directory(run)) if is_kept else None,
-            )
-            for run in runs
+            Order(run.plan, run.inputs, str(self._fresh_directory(run)) if is_kept else None) for run in runs
         )
         origin = first.origin
         image = (origin.kernel_sha256, origin.agent_sha256)
-        # Each input file is included once, even if several runs of the batch name it.
         names = sorted({name for run in runs for name in run.inputs})
         inputs = {name: base64.b64encode(input_of(self._task.folder, name)).decode() for name in names}
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Return the path for the directory of a run. An earlier start may have been killed. Files that it left in the
-        directory are removed first."""
+        """Return the path for the directory of a run, without the files that a killed start may have left in it."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
@@ -204,11 +185,7 @@ class Session:
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
         """Return the rows to store after a run. If the run failed and must be repeated to write its directory, the list
-        is empty.
-
-        event: The run's event. Its `result` has the form of `batch.results_of`: `summary`, `costs`, `warnings`,
-            `error`.
-        """
+        is empty."""
         batch = self._under_way[event.batch]
         run = batch.unfinished.pop(event.place)
         if event.result["error"] is None:
@@ -222,8 +199,7 @@ class Session:
         """Return the rows to store at the end of a batch. If a run has no result and its batch had several runs, the
         run is repeated alone in a batch.
 
-        If the batch ended without an error and no worker was lost, every run must have a result. A missing result
-        indicates a bug.
+        If the batch ended without an error and no worker was lost, a missing result indicates a bug.
         """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())
@@ -243,14 +219,11 @@ class Session:
         """Handle the runs of a worker that died. After the first death of a worker, the worker's runs are tried again
         together. After a further death, each run is tried alone. A run in a batch of its own fails if
         `MOST_LOST_WORKERS` workers died while making it."""
-        # It is unknown which of the runs made the worker die.
         rows, together = [], []
         for run in reversed(unfinished):
             # `lost` may exceed 1, because Dask itself gives the batch of a lost worker to other workers
             # (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
-            # Only a run that was alone in its batch is recorded as failed. In a batch of several runs, another run may
-            # have made the worker die.
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
@@ -263,11 +236,9 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of a completed run, and of failed runs that were set aside before it. Because this run was
-        completed, the machine can make runs. So the machine did not cause the failures of the other runs.
-        """
+        """Return the rows of a completed run, and of failed runs that were set aside before it. The completed run shows
+        that the machine did not cause their failures."""
         self._any_good, self._host_errors_in_a_row = True, 0
-        # Rows are written in the order in which runs are completed. The store sorts rows by number when it reads them.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
         # With `keep = "failed"`, a run that was made alone has written its directory. The directory of a run that
@@ -283,12 +254,10 @@ class Session:
         Raises HostError if `MOST_HOST_ERRORS` runs in succession failed with a `HostError`.
         """
         if result["error"]["kind"] != HostError.__name__:
-            # The machine did not cause this run's failure, so the series of host errors ends.
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
-        # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
-        # whether the cause is the machine or this run. No row is written before the next runs have shown the cause. If
-        # a row were written now, it would mark the run as failed. A later start of the study with more memory or disk
+        # The next runs show whether the machine cannot make any run, or only this run needs more than the machine has.
+        # A row that is written now would mark the run as failed. A later start of the study with more memory or disk
         # space would then skip the run.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
@@ -297,14 +266,11 @@ class Session:
         return []
 
     def _aside_at_the_end(self) -> list[dict[str, Any]]:
-        """Return the rows of the runs that the session has set aside. Raises HostError if runs were set aside and the
-        session has completed no run."""
         if self._put_aside and not self._any_good:
             raise self._stopped()
         return [self._row(*one) for one in self._put_aside]
 
     def _stopped(self) -> LeowarpError:
-        """Return the error that ends a study if this machine cannot make any run."""
         run, result = self._put_aside[-1]
         error = decode_error(result["error"])
         hint = f"{error.hint}; then start the study again" if error.hint else "mend it and start the study again"
@@ -323,9 +289,7 @@ class Session:
             self._pace.made(len(rows), [row["cpu_s"] for row in rows if row.get("cpu_s") is not None])
 
     def _show_progress(self) -> None:
-        """Show the progress of the study. Runs that were made in earlier starts count too."""
-        progress = StudyProgress(
+        self._show(StudyProgress(
             self._task.name, self._done, len(self._task.runs), self._failed, self._workers.size,
             self._pace.rate_per_s, self._pace.cpu_s_per_run,
-        )  # fmt: skip
-        self._show(progress)
+        ))  # fmt: skip

@@ -19,12 +19,10 @@ not listed have two parts. Keys of queue parameters have three parts in every ta
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:
-    """Return the tables of `[[name]]`, in the order of the file."""
     node = document.get(name)
     if node is None:
         return []
-    # In TOML, `[together]` with single brackets is a plain table instead of an array. The most likely mistake is single
-    # brackets, so the error's hint shows both forms.
+    # The most likely mistake is `[together]` with single brackets, which is a plain table in TOML.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
@@ -50,11 +48,9 @@ def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """Return the keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. If
-    a nested table is a section of a scenario, it is split into dotted keys.
+    """Return the keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table.
 
-    A table can itself be the value of a key, such as the sysctls or a queue's parameters. Such a table is not split.
-    `_DEPTH` gives the number of parts of a key in each section.
+    A table that is the value of a key, such as a queue's parameters, is not split.
     """
     # Below this depth, a table is a value: the sysctls of `tcp.sysctl`, for example, are one value.
     depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
@@ -73,7 +69,7 @@ def _quoted(part: str) -> str:
 
 
 def plain_value(node: Node) -> Any:
-    """Return the value of a node in plain TOML types. Dicts and lists have no positions in the source."""
+    """Return the value of a node in plain TOML types, without positions in the source."""
     if isinstance(node.value, dict):
         return {key: plain_value(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -82,8 +78,7 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Return the content of a study as TOML text. If a study is started from Python, this text is stored beside the
-    results. The study can then be continued later."""
+    """Return the content of a study as TOML text. A study that is started from Python can then be continued later."""
     return "".join(f"{_quoted(key)} = {toml_value(value)}\n" for key, value in content.items())
 
 

@@ -22,7 +22,6 @@ class PlanKey:
 
     parts: The parts of the dotted key, such as `("flows", "0", "size")`.
     attribute: The name of the attribute in the plan's dataclass, such as `size_bytes`.
-    declared: The key's declaration: kind, unit and range.
     """
 
     parts: tuple[str, ...]
@@ -126,6 +125,6 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Mapping):
-        # Keys are sorted, so that two tables that differ only in the order of their keys belong to the same group.
+        # Two tables that differ only in the order of their keys belong to the same group.
         value = dict(sorted(value.items()))
     return json.dumps(value, ensure_ascii=False, default=str)

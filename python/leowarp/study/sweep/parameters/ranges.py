@@ -33,8 +33,6 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     """Return the values of a range as a scenario contains them: strings with a unit, or integers for a count.
 
     given: The keys `from`, `to`, either `count` or `step`, and optionally `scale`, in plain TOML types.
-    key: The scenario key that is varied. The quantity of the key determines the allowed units, and whether values are
-        stored in whole units.
     Raises ScenarioError if the range is wrong.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
@@ -73,9 +71,7 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
     """Return whether a parameter's values are numbers in rising or falling order. If they are, a figure may connect
     them by a line.
 
-    values: The values in the form that a scenario accepts.
-    key: The scenario key that is varied. None means that the parameter does not correspond to exactly one key of a
-        plan. Its values are unordered.
+    key: None means that the parameter does not correspond to exactly one key of a plan. Its values are unordered.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
@@ -89,8 +85,7 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
         kind = _Kind(key, values[0])
         numbers = [kind.number(value) for value in values]
     except ScenarioError:
-        # A word such as "none" or "auto" cannot be ordered among numbers. Numbers of packets and numbers of bytes
-        # cannot be put in one order.
+        # A word such as "none" cannot be ordered among numbers, nor packets among bytes.
         return False
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     return all(step > 0 for step in steps) or all(step < 0 for step in steps)
@@ -114,7 +109,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
-        """Return a value as an exact number in the stored unit. A count is already a number."""
+        """Return a value as an exact number in the stored unit."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):
@@ -122,8 +117,7 @@ class _Kind:
         return Fraction(given)
 
     def text(self, number: Fraction) -> Any:
-        """Return a number in the form of a scenario: an integer for a count, otherwise a string with the unit of
-        `from`."""
+        """Return a number in the form of a scenario."""
         if self._quantity is None:
             return round(number)
         return self._quantity.format_in(round(number) if self._quantity.whole else float(number), self._unit)
@@ -159,13 +153,11 @@ def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
     count = int((last - first) / step) + 1
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
-    # As in `_evenly`, each value is computed as a product instead of a running sum.
     return [first + step * place for place in range(count)]
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """Return seeds as text for a table, such as "1 to 30" for consecutive seeds. Other seeds are listed. A list of more
-    than `MOST_SHOWN` seeds is shortened to the first seeds and the last seed."""
+    """Return seeds as text for a table, such as "1 to 30". At most `MOST_SHOWN` seeds are listed."""
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]} to {seeds[-1]}"
     shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]
@@ -173,6 +165,5 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def _example(key: PlanKey) -> str:
-    """Return an example of `from` for a key, for use in a hint."""
     quantity = key.declared.quantity
     return f'"{quantity.example}"' if quantity is not None else "1"
