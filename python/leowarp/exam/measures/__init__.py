@@ -12,8 +12,8 @@ from typing import Any
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
-from leowarp.exam.measures import delay, goodput, losses, sharing
-from leowarp.exam.measures.reading import Measured as Measured
+from leowarp.exam.measures import goodput, losses, sharing
+from leowarp.exam.measures.reading import Measured
 from leowarp.results.run import Run
 
 
@@ -81,7 +81,7 @@ MEASURES: Mapping[str, Measure] = {
     "offered": Measure(goodput.offered, units.RATIO),
     "time_to": Measure(goodput.time_to, units.TIME),
     "silence": Measure(goodput.silence, units.TIME),
-    "delay_beside": Measure(delay.delay_beside, units.TIME),
+    "delay_beside": Measure(sharing.delay_beside, units.TIME),
     "lost": Measure(losses.lost, units.RATIO),
     "spurious": Measure(losses.spurious, units.RATIO),
     "sent_rate": Measure(losses.sent_rate, units.PACKET_RATE),
