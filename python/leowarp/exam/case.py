@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from leowarp.base import tomltext, units
+from leowarp.base import tomltext
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.exam.measures import MEASURES, Measure, in_words
@@ -37,7 +37,7 @@ class Rule:
 
     measure: str
     arguments: Mapping[str, Any]
-    sense: Literal["at least", "at most", "measured"]
+    sense: str
     limit: float | None
     source: str
 
@@ -94,7 +94,7 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 
     Raises ScenarioError if one of the names is neither a case nor a suite.
     """
-    every = [case for suite in SUITES for case in _of_file(suite)]
+    every = [_case(suite, entry) for suite in SUITES for entry in _document(suite).get("case", [])]
     known = [*SUITES, *(case.key for case in every)]
     for name in names:
         if name not in known:
@@ -104,18 +104,11 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 
 def left_out() -> list[tuple[str, str]]:
     """Return the cases of published suites that the exam leaves out, each with the reason."""
-    found = []
-    for suite in SUITES:
-        found += [(entry["what"], entry["why"]) for entry in _document(suite).get("left_out", [])]
-    return found
+    return [(entry["what"], entry["why"]) for suite in SUITES for entry in _document(suite).get("left_out", [])]
 
 
 def _document(suite: str) -> dict[str, Any]:
     return tomltext.loads((_FOLDER / "cases" / f"{suite}.toml").read_text(encoding="utf-8"))
-
-
-def _of_file(suite: str) -> list[Case]:
-    return [_case(suite, entry) for entry in _document(suite).get("case", [])]
 
 
 def _case(suite: str, entry: Mapping[str, Any]) -> Case:
@@ -149,20 +142,13 @@ def _rule(where: str, written: Mapping[str, Any], source: str) -> Rule:
     name = arguments.pop("measure")
     if name not in MEASURES:
         raise ScenarioError(f"{where}: there is no measure {name!r}", hint=one_of(name, MEASURES))
-    limits: dict[Literal["at least", "at most"], Any] = {}
-    for sense, key in (("at least", "at_least"), ("at most", "at_most")):
-        if key in arguments:
-            limits[sense] = arguments.pop(key)  # type: ignore[index]
+    limits = {key.replace("_", " "): arguments.pop(key) for key in ("at_least", "at_most") if key in arguments}
     if len(limits) > 1:
         raise ScenarioError(f"{where}: a rule has one limit", hint="make two cases of it: they share their run")
     try:
         parsed = MEASURES[name].parsed(arguments)
         for sense, text in limits.items():
-            return Rule(name, parsed, sense, float(_limit(MEASURES[name].quantity, text)), source)
+            return Rule(name, parsed, sense, float(MEASURES[name].quantity.parse(text)), source)
     except ScenarioError as error:
         raise ScenarioError(f"{where}: {error.message}", error.hint) from error
     return Rule(name, parsed, "measured", None, source)
-
-
-def _limit(quantity: units.Quantity, text: Any) -> float:
-    return float(quantity.parse(text))

@@ -65,9 +65,8 @@ def take(
     made = _made(done)
     # Cases are sorted by run, because only a few runs are cached and each run should be read only once.
     by_run = sorted(chosen, key=lambda case: asked[case.key])
-    judged, *repeats = (
-        _in_order(chosen, {case.key: _judged(case, made, asked, number) for case in by_run}) for number in range(seeds)
-    )
+    verdicts = [{case.key: _judged(case, made, asked, number) for case in by_run} for number in range(seeds)]
+    judged, *repeats = (tuple(of_seed[case.key] for case in chosen) for of_seed in verdicts)
     warnings = warnings_said({"": done.table(["warnings"]).to_pandas()})
     return Exam(folder, subject, judged, VERSION, _kernel(judged), tuple(warnings), tuple(repeats))
 
@@ -86,10 +85,6 @@ def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Pl
 
 def _of_seed(role: str, number: int) -> str:
     return f"{role}.seed-{number}" if number else role
-
-
-def _in_order(chosen: Sequence[Case], verdicts: dict[str, Judged]) -> tuple[Judged, ...]:
-    return tuple(verdicts[case.key] for case in chosen)
 
 
 def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Plan:
