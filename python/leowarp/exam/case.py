@@ -20,7 +20,6 @@ SUITES = {"rfc9743": "RFC 9743, criterion by criterion", "bbr": "The examples of
           "leo": "Low Earth orbit"}  # fmt: skip
 """The headings of the suites of cases, by the name of the suite's file in `cases/`, in the order of the page."""
 KEYS = {"id", "title", "asked", "scenario", "set", "exam", "control", "rule", "limit"}
-"""The keys that the table of a case may have."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Rule:
 
     measure: The name of the measure, a key of `MEASURES`.
     arguments: The parsed arguments of the measure's function.
-    sense: The word "at least" or "at most", or "measured" if there is no limit.
+    sense: "at least" or "at most", or "measured" if there is no limit.
     limit: The limit in the base unit of the measure. None means that there is no limit.
     source: The publication from which the limit comes, or leowarp itself. If there is no limit, `source` has the
         reason.
@@ -43,12 +42,10 @@ class Rule:
 
     @property
     def how(self) -> Measure:
-        """Return the function and unit of the measure."""
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Return whether a value is within the limit. None means that the value was never reached. Such a value is not
-        within the limit."""
+        """Return whether a value is within the limit. A value that was never reached (None) is not."""
         if self.limit is None:
             return True
         if value is None:
@@ -69,8 +66,7 @@ class Case:
     asked: The document that requires the case, and how the case implements the requirement.
     set: The dotted scenario keys, each with its new value.
     under_exam: The numbers of the flows whose algorithm is examined.
-    control: The algorithm that these flows use in a second run, the control run. None means that there is no control
-        run. If there is a control run, the measure compares both runs.
+    control: The algorithm that these flows use in a second run, the control run, if the measure compares two runs.
     """
 
     key: str
@@ -84,13 +80,11 @@ class Case:
     rule: Rule
 
     def overrides(self, algorithm: str) -> dict[str, Any]:
-        """Return a dict from dotted key to the value that the scenario gets if `algorithm` is examined."""
         return dict(self.set) | {f"flows.{flow}.congestion_control": algorithm for flow in self.under_exam}
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """Return all cases in the order of the page. With `names`, return only the cases whose own name or suite is in
-    `names`.
+    """Return all cases in the order of the page, or only those whose own name or suite is in `names`.
 
     Raises ScenarioError if one of the names is neither a case nor a suite.
     """
@@ -114,8 +108,7 @@ def _document(suite: str) -> dict[str, Any]:
 def _case(suite: str, entry: Mapping[str, Any]) -> Case:
     """Build a case from its table in a TOML file.
 
-    Raises ScenarioError if the table is wrong. A wrong table would be a bug, because the files belong to leowarp. A
-    test reads all of these files.
+    Raises ScenarioError if the table is wrong, which would be a bug, because the files belong to leowarp.
     """
     key = entry.get("id", "?")
     where = f"cases/{suite}.toml, {key}"

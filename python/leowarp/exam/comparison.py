@@ -37,10 +37,7 @@ def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
 
 
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return each algorithm's mean rank in each suite. The mean covers the cases that all the exams have.
-
-    Returns: A dict with one entry per suite. An entry is a dict from algorithm to mean rank.
-    """
+    """Return each algorithm's mean rank in each suite, over the cases that all the exams have."""
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
     for case in cases():

@@ -25,7 +25,7 @@ MOST_BINS = 200
 
 @dataclass(frozen=True)
 class Line:
-    """A line in a panel, with times in s, values in the panel's unit, colour and dashes."""
+    """A line in a panel, with values in the panel's unit."""
 
     t_s: np.ndarray
     values: np.ndarray

@@ -17,11 +17,8 @@ from leowarp.exam.verdict import Judged
 
 
 def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> None:
-    """Write all files into the exam's directory.
-
-    command: The command line that repeats the exam, for the page.
-    baseline: The document of an earlier exam. The page compares the new exam with it.
-    """
+    """Write all files into the exam's directory. `command` repeats the exam, and `baseline` is an earlier one's
+    document."""
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, _junit_text(exam).encode())
     # Cases are sorted by run, because only a few runs are cached and each should be read only once.
@@ -32,8 +29,8 @@ def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> N
 
 
 def _junit_text(exam: Exam) -> str:
-    """Return the exam as JUnit XML, for CI services. The schema is that of Jenkins' xunit plugin. A case without a limit
-    is a passed test, and its output says that it was only measured."""
+    """Return the exam as JUnit XML, for CI services, in the schema of Jenkins' xunit plugin. A case without a limit is
+    a passed test, and its output says that it was only measured."""
     top = ElementTree.Element("testsuites", name=f"leowarp exam {exam.subject.algorithm}")
     for suite in SUITES:
         mine = [each for each in exam.judged if each.case.suite == suite]

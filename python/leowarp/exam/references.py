@@ -22,13 +22,11 @@ KEPT = ("case", "suite", "verdict", "value", "value_in_words", "limit", "limit_i
 """Only these keys of a case's row are stored. The paths of runs are not stored, because they are valid only on the
 machine on which the exam was made."""
 KERNEL = ("kernel", "linux_version", "linux_sha256")
-"""The keys of the kernel's description that are stored."""
 _FOLDER = Path(str(resources.files("leowarp.exam"))) / "stored"
 
 
 def references() -> dict[str, dict[str, Any]]:
-    """Return a dict from each algorithm's name to its stored document. A document has the form of `Exam.document`, with
-    fewer keys per case."""
+    """Return the stored document of each algorithm: `Exam.document` with fewer keys per case."""
     files = {name: _FOLDER / f"{name}.json" for name in ALGORITHMS}
     return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.is_file()}
 

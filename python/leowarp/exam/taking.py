@@ -34,9 +34,7 @@ def take(
     out: The directory of the exam, by default `exams/<algorithm>`.
     only: The names of cases or suites. An empty sequence means all cases.
     at_once: The number of parallel runs, by default the number of usable cores.
-    progress: The progress as in `run_study`.
-    trust: Whether a kernel and modules may run if a file names them.
-    maker: The maker as in `run_study`.
+    progress, trust, maker: As in `run_study`.
     seeds: The number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is larger by one.
         The verdicts come from the runs with the first seed. The scenarios contain the first seed.
     Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
@@ -114,7 +112,6 @@ def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, s
 
 
 def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Return the kernel's description from the manifest of the first existing run. If no run exists, return an empty
-    dict."""
+    """Return the kernel's description from the manifest of the first existing run, or {} if no run exists."""
     first = next((each.run for each in judged if each.run is not None), None)
     return {} if first is None else dict(Run(first).manifest["kernel"])

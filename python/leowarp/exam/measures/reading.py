@@ -23,8 +23,7 @@ class Measured:
 
     value: The value in the base unit of the measure. None means that the run never reached the value, or that there was
         nothing to measure.
-    decided: The packet or sample that determined `value`, as text.
-    at_ns: The time of the packet or sample, on the run's clock.
+    decided: The packet or sample that determined `value`, as text, with its time `at_ns` on the run's clock.
     """
 
     value: float | None
@@ -33,11 +32,8 @@ class Measured:
 
 
 def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
-    """Return the bytes that a flow has received until each time in `t_ns`, as a float64 array of the same shape. For a
-    TCP flow, these are in-order bytes. For any other flow, all payload bytes that arrived are counted.
-
-    Values between samples are interpolated, as in `metrics.goodput`.
-    """
+    """Return the bytes that a flow has received until each time in `t_ns`, in order for TCP, as a float64 array of the
+    same shape. Values between samples are interpolated, as in `metrics.goodput`."""
     if run.plan.flows[flow].kind == "tcp":
         at_ns, received = metrics.counter(run.tables, flow, "in_order")
     else:
@@ -46,7 +42,6 @@ def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
         received = np.cumsum(rows["delivered_bytes"].to_numpy(dtype="float64"))
     start_ns = run.plan.flows[flow].start_ns
     later = at_ns > start_ns
-    # At its start, a flow has received nothing.
     return np.interp(t_ns, np.append(start_ns, at_ns[later]), np.append(0.0, received[later]))
 
 
