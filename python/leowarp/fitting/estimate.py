@@ -63,6 +63,10 @@ class Untold:
     why: str
 
 
+Found = Estimate | Untold
+"""A key about which a recording says something: its value, or why it says none."""
+
+
 def number(estimate: Estimate) -> float:
     """Return the value of a key that is a single number."""
     assert not isinstance(estimate.value, tuple | str), f"{estimate.key} is no single number"

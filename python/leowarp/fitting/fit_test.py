@@ -167,12 +167,12 @@ def test_shares_of_retransmissions_are_shares():
     once = {"seconds": 3, "retransmissions": 0.0}
     few = transfer(40e6, **once)
     few.retransmissions[3] = 3.0
-    share = retransmitted(few)
+    (share,) = retransmitted(few)
     assert 0.0 <= share.low < share.value < share.high < 4e-3
     nothing = transfer(0.0, **once)
     nothing.retransmissions[:] = 3.0
-    assert "0 segments were carried" in retransmitted(nothing).why
-    assert fit_bursts(nothing, Access())[1][0].why == "nothing was carried"
+    assert "0 segments were carried" in retransmitted(nothing)[0].why
+    assert fit_bursts(nothing, Access())[0].why == "nothing was carried"
 
 
 def test_times_of_replies_become_times_of_requests():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.fitting.estimate import TAIL, Estimate, Untold
+from leowarp.fitting.estimate import TAIL, Estimate, Found, Untold
 from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.probes import pings
 from leowarp.media.access.slots import Slots
@@ -34,7 +34,7 @@ _TESTED = np.array([TAIL / 2.0, 1.0 - TAIL / 2.0])
 _SPACING_NS = 4_000_000_000
 
 
-def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
+def fit_handover(probes: Slotted, access: Access) -> list[Found]:
     """Estimate `handover_min` and `handover_max`. With the estimated values, simulated peaks have the same median and
     deciles as the recorded peaks.
 
@@ -45,16 +45,16 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart seldom meet 50 ms"
-        return [], [Untold(key, why) for key in both]
+        return [Untold(key, why) for key in both]
     peaks_ns = _peaks_ns(probes.series.t_ns, probes.schedule, probes.series.delay_ns)
     if len(peaks_ns) < _FEWEST:
-        return [], [Untold(key, f"{len(peaks_ns)} reconfigurations are too few") for key in both]
+        return [Untold(key, f"{len(peaks_ns)} reconfigurations are too few") for key in both]
     middle_ns = (access.handover_min_ns + access.handover_max_ns) / 2.0
     for _ in range(_ROUNDS):
         seeds = range(1, _SEEDS + 1)
         still_ns = np.concatenate([_simulated_peaks_ns(probes, access, middle_ns, seed) for seed in seeds])
         if len(still_ns) < _FEWEST:
-            return [], [Untold(key, "outages leave too few peaks") for key in both]
+            return [Untold(key, "outages leave too few peaks") for key in both]
         # If a hold is longer by some ms, the peak is higher by the same amount.
         made_ns = still_ns[None, :] + _HALVES_NS[:, None] * _spread_evenly(len(still_ns))[None, :]
         widths_ns, medians_ns = _width(made_ns), np.median(made_ns, axis=1)
@@ -70,7 +70,7 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     return [
         Estimate(key, value, float(low[place]), float(high[place]), len(peaks_ns), "reconfigurations", note)
         for place, (key, value) in enumerate(zip(both, values, strict=True))
-    ], []
+    ]
 
 
 def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:

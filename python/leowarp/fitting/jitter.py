@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from leowarp.fitting.estimate import TAIL, Estimate, Untold, number
+from leowarp.fitting.estimate import TAIL, Estimate, Found, Untold, number
 from leowarp.fitting.slotted import Slotted
 from leowarp.fitting.spread import fit_spread
 from leowarp.media.access.delays import jitter_rows, up_step_frames
@@ -61,14 +60,6 @@ _STEPS_NS = (1_400_000.0, 200_000_000.0)
 """The range of the length of a step. The minimum is a frame of 1/750 s."""
 
 
-@dataclass(frozen=True)
-class Jitter:
-    """The estimates of the jitter's keys, and the keys that the recording does not determine."""
-
-    estimates: tuple[Estimate, ...]
-    untold: tuple[Untold, ...]
-
-
 def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int,
     slots_ns: NDArray[np.int64],
@@ -89,7 +80,7 @@ def simulated_ns(
     return (at_ns - t_ns).astype(np.float64)
 
 
-def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
+def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> list[Found]:
     """Estimate the means, the spread over slots and the shape of the jitter in the measured directions. If probes are
     dense, the length of the jitter's steps is also estimated.
 
@@ -109,22 +100,22 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
         found, distance = _fitted(taken, dataclasses.replace(shaped, jitter_spread_ratio=spread.value), ways)
         # A part of the spread is due to chance. This part depends on the jitter and its steps, so it is simulated again
         # with the fitted values.
-        means: dict[str, Any] = {f"{one.key}_ns": round(number(one)) for one in found.estimates}
+        means: dict[str, Any] = {f"{one.key}_ns": round(number(one)) for one in found if isinstance(one, Estimate)}
         own = dataclasses.replace(shaped, **means)
         spread = fit_spread(widths_ns, _chance_widths_ns(taken, own, ways))
         tried.append((distance, shape, spread, found))
         if distance <= _FITS:
             break
     distance, shape, spread, found = min(tried, key=lambda one: one[0])
-    estimates = [*found.estimates, spread]
+    found.append(spread)
     if "up" in ways:
         rest = "".join(f"; those of the other shape {one[0]:.3g}" for one in tried if one[1] != shape)
         note = f"its statistics are {distance:.3g} squared standard errors from the recording's{rest}"
-        estimates.append(Estimate("jitter_up_shape", shape, None, None, spread.count, "slots", note))
-    return Jitter(tuple(estimates), found.untold)
+        found.append(Estimate("jitter_up_shape", shape, None, None, spread.count, "slots", note))
+    return found
 
 
-def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitter, float]:
+def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[list[Found], float]:
     """Fit the jitter's parameters for one shape. Return the fitted parameters, and the distance between the simulated
     and the recorded statistics. The distance is measured in standard errors and squared."""
     probes = taken
@@ -179,14 +170,13 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
     errors = np.sqrt(np.maximum(np.diag(spread), _without_noise(every, weights, covariance)))
     wide = float(student.ppf(1.0 - TAIL, slots - 1))
-    estimates: list[Estimate] = []
-    untold: list[Untold] = []
+    found: list[Found] = []
     free = bounds[:, 0].tolist(), bounds[:, 1].tolist()
     for name, log, error, least, most in zip(parameters, logs.tolist(), errors.tolist(), *free, strict=True):
         key, note = name.removesuffix("_ns"), "simulated moments of delays within slots and of their differences"
         if not least < log < most:
             note = f"as far as the search may go, so that there is no interval; {note}"
-            estimates.append(Estimate(key, float(np.exp(log)), None, None, slots, "slots", note))
+            found.append(Estimate(key, float(np.exp(log)), None, None, slots, "slots", note))
             continue
         if error > _WIDEST:
             note = f"hardly told; {note}"
@@ -199,16 +189,16 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
             low = max(low, float(np.exp(least)))
         if name == "jitter_up_step_ns":
             low, high = _alike_ns(low, access)[0], _alike_ns(high, access)[1]
-        estimates.append(Estimate(key, float(np.exp(log)), low, high, slots, "slots", note))
+        found.append(Estimate(key, float(np.exp(log)), low, high, slots, "slots", note))
     if not dense:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not see steps of some ms"
-        untold += [Untold(name.removesuffix("_ns"), why) for name in steps]
+        found += [Untold(name.removesuffix("_ns"), why) for name in steps]
     for way in ("up", "down"):
         if way not in ways:
             only = "jitter_up" if way == "up" else "jitter"
-            untold.append(Untold(only, f"the series is of the way {ways[0]} alone"))
+            found.append(Untold(only, f"the series is of the way {ways[0]} alone"))
     apart = target - np.mean([moments(logs, seed) for seed in range(1, _ROUNDS + 1)], axis=0)
-    return Jitter(tuple(estimates), tuple(untold)), float((weights * apart**2).sum())
+    return found, float((weights * apart**2).sum())
 
 
 def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from leowarp.fitting.bursts import SEGMENT_BYTES
-from leowarp.fitting.estimate import TAIL, Estimate, Untold, resampled, share_interval
+from leowarp.fitting.estimate import TAIL, Estimate, Found, Untold, number, resampled, share_interval
 from leowarp.fitting.jitter import simulated_ns
 from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.outages import outages_ns
@@ -43,7 +43,7 @@ _BOUND = (
 _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 
 
-def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
+def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> list[Found]:
     """Estimate the profile's losses from the round trips that were lost. A loss near a reconfiguration counts as part
     of an outage. Any other loss counts as isolated.
 
@@ -52,13 +52,13 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
-        return [], [Untold(key, why) for key in ("residual_loss", "residual_loss_up", *_OUTAGE_KEYS)]
+        return [Untold(key, why) for key in ("residual_loss", "residual_loss_up", *_OUTAGE_KEYS)]
     lost, sent = probes.series.lost, ~probes.series.cut
     apart_ns = probes.schedule.distance_ns(probes.series.t_ns)
     near, far = apart_ns <= access.outage_reach_ns, apart_ns > access.outage_reach_ns + _PHASE_NS
     far_lost, far_sent = _by_slot(probes.slot, lost & far), _by_slot(probes.slot, sent & far)
     near_lost, near_sent = _by_slot(probes.slot, lost & near), _by_slot(probes.slot, sent & near)
-    estimates = _residual(far_lost, far_sent)
+    residual = _residual(far_lost, far_sent)
     # If losses are not more frequent near reconfigurations than elsewhere, no loss is attributed to an outage.
     both = np.column_stack([near_lost, near_sent, far_lost, far_sent])
     excess = _excess(both)
@@ -69,12 +69,12 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
             f"{100 * excess:.2g} % ({100 * float(low):.2g} to {100 * float(high):.2g} %), which may be none"
         )
         most = max(_possible(float(high), access), _unseen(len(both), probes.interval_ns, access))
-        estimates.append(Estimate("outage_share", 0.0, 0.0, most, len(both), "slots", note))
-        return estimates, [Untold(key, "no outages were seen") for key in _OUTAGE_KEYS[1:]]
+        nothing = Estimate("outage_share", 0.0, 0.0, most, len(both), "slots", note)
+        return [*residual, nothing, *(Untold(key, "no outages were seen") for key in _OUTAGE_KEYS[1:])]
     if not probes.is_dense:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not show how long one lasts"
-        return estimates, [Untold(key, why) for key in _OUTAGE_KEYS]
-    return _outages(probes, near, access, estimates)
+        return [*residual, *(Untold(key, why) for key in _OUTAGE_KEYS)]
+    return [*residual, *_outages(probes, near, access, 1.0 - (1.0 - number(residual[0])) ** 2)]
 
 
 def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
@@ -123,23 +123,20 @@ def _mean_ns(access: Access) -> float:
     return float((access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9))
 
 
-def _outages(
-    probes: Slotted, near: NDArray[np.bool_], access: Access, estimates: list[Estimate]
-) -> tuple[list[Estimate], list[Untold]]:
+def _outages(probes: Slotted, near: NDArray[np.bool_], access: Access, isolated_ratio: float) -> list[Found]:
     """Fit the share, number and length of outages. With the fitted values, simulated outages give the same runs of lost
     probes as the recording."""
     lost = probes.series.lost & near
     counts, logs, numbers = _runs(probes.series.t_ns, lost, probes.interval_ns, probes.schedule)
-    untold = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
+    told: list[Found] = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
     if len(logs) < _FEWEST_RUNS:
-        return estimates, [Untold(key, f"{len(logs)} runs of lost probes are too few") for key in _OUTAGE_KEYS]
+        return [Untold(key, f"{len(logs)} runs of lost probes are too few") for key in _OUTAGE_KEYS]
     rank = _rank(len(logs))
     longest = float(np.sort(logs)[-rank])
     target = np.array([*_shares(counts), longest])
     # The value with this rank lies at a random quantile. This quantile has a beta distribution, and `middle` is the
     # median of this distribution.
     middle = float(beta(len(logs) - rank + 1, rank).ppf(0.5))
-    isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
     found[2] = max(found[2], float(logs.max()))
 
@@ -179,14 +176,8 @@ def _outages(
         if key == "outage_max":
             value, least, most = (float(np.exp(each)) for each in (value, least, most))
         of, count = ("reconfigurations", len(counts)) if place < 2 else ("runs", len(logs))
-        estimates.append(Estimate(key, value, least, most, count, of, note))
-    return estimates, untold
-
-
-def _isolated(estimates: list[Estimate]) -> float:
-    one_way = next(one.value for one in estimates if one.key == "residual_loss")
-    assert not isinstance(one_way, tuple | str), "of one number"
-    return 1.0 - (1.0 - one_way) ** 2
+        told.append(Estimate(key, value, least, most, count, of, note))
+    return told
 
 
 def _slopes(
@@ -296,19 +287,19 @@ def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDAr
     return np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
 
 
-def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
+def retransmitted(transfer: Transfer) -> list[Found]:
     """Return the share of retransmitted segments. Isolated loss is at most this share, because some retransmissions
     repair drops at queues."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     if segments.sum() < _FEWEST_SEGMENTS:
-        return Untold(key, f"{segments.sum():.0f} segments were carried, which are too few")
+        return [Untold(key, f"{segments.sum():.0f} segments were carried, which are too few")]
     if np.isnan(transfer.retransmissions).all():
         if transfer.all_retransmissions is None:
-            return None
+            return []
         note = f"{transfer.all_retransmissions} {_BOUND}; no interval, for the file has their sum alone"
         ratio_of_all = min(transfer.all_retransmissions / float(segments.sum()), 1.0)
-        return Estimate(key, ratio_of_all, None, None, round(float(segments.sum())), "segments", note)
+        return [Estimate(key, ratio_of_all, None, None, round(float(segments.sum())), "segments", note)]
     told = ~np.isnan(transfer.retransmissions)
     table = np.column_stack([transfer.retransmissions[told], segments[told]])
     whole = max(round(1e9 / float(np.median(transfer.length_ns))), 1)
@@ -324,9 +315,7 @@ def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
     least, most = share_interval(min(int(count), int(total)), int(total))
     low, high = max(min(low, least), 0.0), min(max(high, most), 1.0)
     note = f"{int(count)} {_BOUND}"
-    return Estimate(
-        key, min(float(ratio(seconds)), 1.0), float(low), float(high), round(float(total)), "segments", note
-    )
+    return [Estimate(key, min(float(ratio(seconds)), 1.0), low, high, round(float(total)), "segments", note)]
 
 
 def _by_slot(slot: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.float64]:
