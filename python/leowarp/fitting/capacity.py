@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.fitting.bursts import SEGMENT_BYTES, WIRE_BYTES
-from leowarp.fitting.estimate import Estimate, Found, Untold, resampled
+from leowarp.fitting.estimate import CUT_SPREAD, Estimate, Found, Untold, resampled
 from leowarp.scenario.schema import Access
 from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Transfer
 from leowarp.timeline.recordings.period.schedule import Schedule
@@ -16,10 +16,6 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 _WINDOW_NS = 100_000_000
 _SECOND_NS = 1_000_000_000
 _FEWEST_SLOTS = 4
-
-_CUT_SPREAD = 0.8796
-"""The standard deviation of a standard normal distribution that is truncated at two standard deviations. The logarithms
-of a profile's capacity levels are truncated in the same way."""
 
 _WIRE = WIRE_BYTES / SEGMENT_BYTES
 """The number of bytes that a link carries per byte of payload, if segments are full."""
@@ -47,7 +43,7 @@ def fit_capacity(capacity: Capacity, way: str, access: Access, schedule: Schedul
         return found
 
     def spread(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(min(float(np.log(drawn).std(ddof=1)) / _CUT_SPREAD, 1.0))
+        return np.asarray(min(float(np.log(drawn).std(ddof=1)) / CUT_SPREAD, 1.0))
 
     low, high = resampled(levels, spread)
     note = "standard deviation of the logarithm of slots' medians"

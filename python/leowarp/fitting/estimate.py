@@ -24,6 +24,10 @@ in at least 95 of 100 recordings. At a nominal level of 95 %, intervals would re
 TAIL = (1.0 - LEVEL) / 2.0
 """The true value is below the interval with this probability. It is above the interval with the same probability."""
 
+CUT_SPREAD = 0.8796
+"""The standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile
+truncates the logarithms of its capacity levels, and of the jitter's random factors of its slots, in this way."""
+
 
 @dataclass(frozen=True)
 class Estimate:

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from leowarp.fitting.estimate import TAIL, Estimate, Found, Untold, number
+from leowarp.fitting.estimate import CUT_SPREAD, TAIL, Estimate, Found, Untold, number, resampled
 from leowarp.fitting.slotted import Slotted
-from leowarp.fitting.spread import fit_spread
 from leowarp.media.access.delays import jitter_rows, up_step_frames
 from leowarp.scenario.schema import Access
 
@@ -54,6 +53,9 @@ _TOLD = 0.1
 _WIDEST = 0.7
 """A parameter gets an estimate only if the standard error of its logarithm is at most this value. The 95 % interval
 then extends from a quarter of the estimate to 4 times the estimate."""
+
+_LEAST_WIDTH_NS = 10_000.0
+"""The smallest width of the delays of a slot. A slot with equal delays would have the logarithm of 0."""
 
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
@@ -95,14 +97,14 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> list[F
     tried = []
     for shape in _SHAPES if "up" in ways else (access.jitter_up_shape,):
         shaped = dataclasses.replace(access, jitter_up_shape=shape)
-        spread = fit_spread(widths_ns, _chance_widths_ns(taken, shaped, ways))
+        spread = _fit_spread(widths_ns, _chance_widths_ns(taken, shaped, ways))
         assert isinstance(spread.value, float)
         found, distance = _fitted(taken, dataclasses.replace(shaped, jitter_spread_ratio=spread.value), ways)
         # A part of the spread is due to chance. This part depends on the jitter and its steps, so it is simulated again
         # with the fitted values.
         means: dict[str, Any] = {f"{one.key}_ns": round(number(one)) for one in found if isinstance(one, Estimate)}
         own = dataclasses.replace(shaped, **means)
-        spread = fit_spread(widths_ns, _chance_widths_ns(taken, own, ways))
+        spread = _fit_spread(widths_ns, _chance_widths_ns(taken, own, ways))
         tried.append((distance, shape, spread, found))
         if distance <= _FITS:
             break
@@ -229,6 +231,42 @@ def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.flo
     """Return, for each slot with enough probes, the distance between the first and the ninth decile of its delays."""
     table = _by_slot(probes, delay_ns, (1,))
     return np.asarray(table[:, 0] + table[:, 2])
+
+
+def _fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> Estimate:
+    """Estimate how much jitter differs between slots, the standard deviation of the logarithms of `_widths_ns`. Slots
+    with equal jitter also differ by chance (`_chance_widths_ns`), and this part is subtracted.
+
+    If the confidence interval of the difference includes 0, the estimate is 0.
+
+    widths_ns: float64 array of shape (slots,). The widths of the recording.
+    made_ns: float64 array of shape (m,). The widths of simulated slots that all have the same jitter.
+    """
+    logs, of_made = (np.log(np.maximum(each, _LEAST_WIDTH_NS)) for each in (widths_ns, made_ns))
+
+    def variance(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(drawn.var(ddof=1))
+
+    here, by_chance = float(variance(logs)), float(variance(of_made))
+    least, most = (float(end) for end in resampled(logs, variance))
+    fewest, largest = (float(end) for end in resampled(of_made, variance))
+    # The two variances are independent estimates. The squared error of their difference is therefore the sum of their
+    # squared errors.
+    low = here - by_chance - float(np.hypot(here - least, largest - by_chance))
+    high = here - by_chance + float(np.hypot(most - here, by_chance - fewest))
+    value = here - by_chance if low > 0.0 else 0.0
+    note = "widths of delays within slots, beyond their differences over the profile with one jitter for all slots"
+    return Estimate(
+        "jitter_spread", _spread_ratio(value), _spread_ratio(low), _spread_ratio(high), len(logs), "slots", note
+    )
+
+
+def _log_widths(widths_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.log(np.maximum(widths_ns, _LEAST_WIDTH_NS))
+
+
+def _spread_ratio(variance: float) -> float:
+    return min(float(np.sqrt(max(variance, 0.0))) / CUT_SPREAD, 1.0)
 
 
 def _without_noise(
