@@ -33,8 +33,7 @@ def fit_bursts(transfer: Transfer, access: Access) -> list[Found]:
     in such a pause loses no segment, so it is not observed. If segments were sent evenly, longer bursts would be needed
     to explain the losses. The note of the estimate states their length.
 
-    access: The profile with the link's rate. The rate of the link is needed, because the transfer alone gives only a
-        lower bound of this rate.
+    access: The profile with the link's rate, of which the transfer alone gives only a lower bound.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not transfer.rate_bps.any():
@@ -46,8 +45,8 @@ def fit_bursts(transfer: Transfer, access: Access) -> list[Found]:
         return [Untold(KEY, f"intervals of {interval_ns / 1e9:.3g} s do not tell one burst from the next")]
     known_ns = transfer.rtt_ns[transfer.rtt_ns > 0]
     rtt_ns = float(np.median(known_ns)) if len(known_ns) else _USUAL_RTT_NS
-    # Two bursts cannot be distinguished if they are less than `dead_ns` apart. `dead_ns` is two round trips, plus half
-    # a reporting interval at the end of the first burst and half at the start of the second.
+    # Two bursts cannot be distinguished if they are closer than this: two round trips, plus half a reporting interval
+    # at the end of the first burst and half at the start of the second.
     dead_ns = _APART_RTTS * rtt_ns + interval_ns
     again = np.flatnonzero(transfer.retransmissions > 0)
     ends_ns = transfer.t_ns[again] + transfer.length_ns[again]

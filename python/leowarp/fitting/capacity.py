@@ -22,8 +22,7 @@ _WIRE = WIRE_BYTES / SEGMENT_BYTES
 
 
 def fit_capacity(capacity: Capacity, way: str, access: Access, schedule: Schedule) -> list[Found]:
-    """Estimate three parameters from a capacity trace: the median capacity of the slots, the spread between slots, and
-    the spread within slots."""
+    """Estimate the median capacity of the slots, and the spread between slots, from a capacity trace."""
     key = "capacity" if way == "down" else "capacity_up"
     end_ns = max(capacity.end_ns, int(capacity.t_ns[-1]) + 1)
     t_ns = np.arange(int(capacity.t_ns[0]), end_ns, _WINDOW_NS, dtype=np.int64)
@@ -55,8 +54,7 @@ def fit_capacity(capacity: Capacity, way: str, access: Access, schedule: Schedul
 
 
 def carried(transfer: Transfer, access: Access, schedule: Schedule) -> list[Found]:
-    """Estimate a lower bound of the capacity. For each slot, one goodput is computed from the best tenth of its
-    seconds. The bound is the median of these goodputs over all slots."""
+    """Estimate a lower bound of the capacity: the median over slots of the goodput in their best tenth of seconds."""
     key = "capacity" if transfer.way == "down" else "capacity_up"
     t_ns = transfer.t_ns - transfer.t_ns[0]
     second = t_ns // _SECOND_NS

@@ -22,7 +22,7 @@ in at least 95 of 100 recordings. At a nominal level of 95 %, intervals would re
 (design/fit-coverage.py)."""
 
 TAIL = (1.0 - LEVEL) / 2.0
-"""The true value is below the interval with this probability. It is above the interval with the same probability."""
+"""The probability that the true value is below the interval, and the same probability that it is above."""
 
 CUT_SPREAD = 0.8796
 """The standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile
@@ -35,10 +35,9 @@ class Estimate:
 
     key: The name of the key in `[access]`.
     value: A number in the key's stored unit (ns, bit/s, 0 to 1), a tuple of quantiles, or a word.
-    low, high: The lower and the upper limit of the 99 % interval. If `value` is a tuple of quantiles, there is one
-        interval for each quantile. None means that no interval can be computed. `note` has the reason.
-    count: The number of observations on which the estimate is based.
-    of: The kind of observations: slots, reconfigurations, probes, intervals.
+    low, high: The limits of the 99 % interval. If `value` is a tuple of quantiles, there is one interval for each
+        quantile. None means that no interval can be computed. `note` has the reason.
+    count, of: The number of observations, and their kind: slots, reconfigurations, probes, intervals.
     note: The method of the estimate, and its limitations.
     """
 
@@ -72,7 +71,6 @@ Found = Estimate | Untold
 
 
 def number(estimate: Estimate) -> float:
-    """Return the value of a key that is a single number."""
     assert not isinstance(estimate.value, tuple | str), f"{estimate.key} is no single number"
     return estimate.value
 
@@ -92,9 +90,8 @@ def resampled(
     count = len(values)
     found = np.array([statistic(values[rng.integers(0, count, count)]) for _ in range(RESAMPLES)])
     low, high = np.quantile(found, [TAIL, 1.0 - TAIL], axis=0)
-    # If a recording has only a few slots, its resamples vary less than other recordings would. The variance of the
-    # resamples is smaller by the factor (n - 1) / n. In addition, Student's t applies instead of the normal
-    # distribution. The confidence interval is therefore widened by two factors: for the variance and for Student's t.
+    # If a recording has only a few slots, its resamples vary less than other recordings would. Their variance is
+    # smaller by the factor (n - 1) / n, and Student's t applies instead of the normal distribution.
     middle = statistic(values)
     others = max(count - 1, 1)
     wider = float(student.ppf(1.0 - TAIL, others) / norm.ppf(1.0 - TAIL)) * np.sqrt(count / others)

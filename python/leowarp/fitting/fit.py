@@ -38,11 +38,7 @@ of recorders may have errors of up to this size."""
 
 @dataclass(frozen=True)
 class Told:
-    """The estimates from one recording.
-
-    description: The description of the recording's delays, with their schedule. None means that the recording has no
-        delays.
-    """
+    """The estimates from one recording. `description` is None if the recording has no delays."""
 
     source: str
     description: Description | None
@@ -52,10 +48,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Fit:
-    """The parameters of a profile, estimated from one or more recordings.
-
-    recordings: The estimates from each recording.
-    """
+    """The parameters of a profile, estimated from one or more recordings."""
 
     profile: str
     recordings: tuple[Told, ...]
@@ -104,7 +97,6 @@ def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", acces
     """Estimate those parameters of the profile that the recordings determine.
 
     measurements: The pings, irtt, iperf3 transfers and capacities. Each recording is evaluated separately.
-    profile: The profile whose keys are estimated.
     access: The initial values of the search, by default the values of `profile`.
     Raises ScenarioError if no key can be estimated. Each recording is then too short, or its delays follow no schedule.
     """
@@ -182,8 +174,7 @@ def _schedule(description: Description, access: Access) -> list[Found]:
 
 
 def _delays(measurement: Measurement, schedule: Schedule, access: Access) -> list[Found]:
-    """Estimate the jitter of each measured direction from probes. Then, the base, losses and handovers of round trips
-    are estimated."""
+    """Estimate the jitter of each measured direction, then the base, losses and handovers of round trips."""
     one_way = measurement.down is not None and measurement.up is not None
     names = ("up", "down") if one_way else tuple(measurement.series)
     found: list[Found] = []
@@ -220,6 +211,5 @@ def _values(found: Iterable[Found], beginnings: tuple[str, ...]) -> dict[str, An
 
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:
-    """Return the sort key of an estimate. An estimate from probes or traces ranks higher than an estimate from
-    transfers. If two estimates are from the same kind of data, the one from more data ranks higher."""
+    """Return the sort key of an estimate. Probes and traces rank higher than transfers, then more data does."""
     return ("bound" not in estimate.note, estimate.count)

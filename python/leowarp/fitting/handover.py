@@ -38,9 +38,7 @@ def fit_handover(probes: Slotted, access: Access) -> list[Found]:
     """Estimate `handover_min` and `handover_max`. With the estimated values, simulated peaks have the same median and
     deciles as the recorded peaks.
 
-    probes: The probes that measured round trips.
-    access: The profile with the fitted jitter and outages. With these outages, simulated peaks lose probes, as in the
-        recording.
+    access: The profile with the fitted jitter and outages, so that simulated peaks lose probes, as in the recording.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
@@ -56,11 +54,12 @@ def fit_handover(probes: Slotted, access: Access) -> list[Found]:
         if len(still_ns) < _FEWEST:
             return [Untold(key, "outages leave too few peaks") for key in both]
         # If a hold is longer by some ms, the peak is higher by the same amount.
-        made_ns = still_ns[None, :] + _HALVES_NS[:, None] * _spread_evenly(len(still_ns))[None, :]
+        spread = np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, len(still_ns)))
+        made_ns = still_ns[None, :] + _HALVES_NS[:, None] * spread[None, :]
         widths_ns, medians_ns = _width(made_ns), np.median(made_ns, axis=1)
         half_ns = float(np.interp(_width(peaks_ns), np.maximum.accumulate(widths_ns), _HALVES_NS))
         found_ns = middle_ns + float(np.median(peaks_ns) - np.interp(half_ns, _HALVES_NS, medians_ns))
-        middle_ns, moved_ns = _clipped(found_ns), middle_ns
+        middle_ns, moved_ns = min(max(found_ns, 1e6), 900e6), middle_ns
     low, high = _ends_ns(peaks_ns, still_ns - moved_ns)
     values = (max(middle_ns - half_ns, 0.0), middle_ns + half_ns)
     note = (
@@ -74,16 +73,15 @@ def fit_handover(probes: Slotted, access: Access) -> list[Found]:
 
 
 def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return two intervals, one for the shortest and one for the longest hold. The peaks have an observed median and
-    width. The intervals cover every pair of a shortest and a longest hold that could cause these values.
+    """Return two intervals, one for the shortest and one for the longest hold. They cover every pair that could cause
+    the observed median and width of the peaks.
 
-    One test compares the median, and another test compares the width. Each test has a level of 0.5 %. The true values
-    pass both tests in 99 of 100 cases. Jitter alone makes peaks differ. If holds differ only a little, they look the
-    same as holds of equal length. If the peaks were resampled instead, the intervals would hide this ambiguity.
+    One test compares the median, and another test compares the width, each with a level of 0.5 %. The true values
+    pass both tests in 99 of 100 cases. Jitter alone makes peaks differ, so holds that differ only a little look like
+    holds of equal length. If the peaks were resampled instead, the intervals would hide this ambiguity.
 
     over_hold_ns: The peaks of a simulation that gives every hold the same length. The length is subtracted.
-    Returns: A float64 array of shape (2, 2). Column 0 is for the shortest hold, and column 1 for the longest. The first
-        row has the lower ends of the intervals, and the second row has the upper ends.
+    Returns: A float64 array of shape (2, 2), (lower and upper end, shortest and longest hold).
     """
     rng = np.random.default_rng(1)
     width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))
@@ -96,22 +94,13 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
             middles_ns = median_ns - np.quantile(np.median(drawn_ns, axis=1), _TESTED[::-1])
             ends.append(middles_ns[:, None] + np.array([-half_ns, half_ns]))
     if not ends:
-        # If no tried range of holds gives the recorded width of the peaks, the nearest range is used. Its lower half is
-        # the interval of the shortest hold. Its upper half is the interval of the longest hold.
+        # If no tried range of holds gives the recorded width of the peaks, the nearest range is used. Its halves are
+        # the two intervals.
         half_ns = _HALVES_NS[-1] if width_ns > _width(over_hold_ns) else 0.0
         middle_ns = median_ns - float(np.median(over_hold_ns))
         ends.append(np.array([[middle_ns - half_ns, middle_ns], [middle_ns, middle_ns + half_ns]]))
     table = np.maximum(np.array(ends), 0.0)
     return np.array([table.min(axis=(0, 1)), table.max(axis=(0, 1))])
-
-
-def _spread_evenly(count: int) -> NDArray[np.float64]:
-    """Return evenly spaced numbers from -1 to 1 in a random order, which is the same in every call."""
-    return np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, count))
-
-
-def _clipped(middle_ns: float) -> float:
-    return min(max(middle_ns, 1e6), 900e6)
 
 
 def _width(peaks_ns: NDArray[np.float64]) -> Any:
@@ -124,16 +113,14 @@ def _width(peaks_ns: NDArray[np.float64]) -> Any:
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the largest delay around each reconfiguration, minus the median delay of the slot in which it occurs.
 
-    Reconfigurations near lost probes are left out, because an outage may hide the largest delay. If they were included,
-    the quantiles would mix true peaks and hidden peaks.
+    Reconfigurations near lost probes are left out, because an outage may hide the largest delay.
     """
     longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
     answered = ~np.isnan(delay_ns)
     t_ns, delay_ns = t_ns[answered], delay_ns[answered]
     instants_ns = schedule.instants_ns(int(t_ns[0]) + schedule.period_ns, int(t_ns[-1]) - schedule.period_ns)
     found = []
-    # The times before and after a reconfiguration are examined separately. The two slots have different bases, so the
-    # higher base could be mistaken for a peak above the lower base.
+    # The two slots have different bases, so the higher base could be mistaken for a peak above the lower base.
     sides = (-_BEFORE_NS, 0, -schedule.period_ns), (0, _AFTER_NS, 0)
     for instant in instants_ns:
         near = slice(*np.searchsorted(t_ns, [instant - _BEFORE_NS, instant + _AFTER_NS]))

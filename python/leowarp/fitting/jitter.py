@@ -71,8 +71,7 @@ def simulated_ns(
 
     t_ns: int64 array of shape (n,). Ascending.
     ways: "up", "down" or both, in the order of a probe's path.
-    slots_ns: int64 array of shape (m,). The beginnings of slots, in ns. With `jitter_spread`, the size of the jitter
-        differs between slots.
+    slots_ns: int64 array of shape (m,). The beginnings of slots, between which `jitter_spread` makes jitter differ.
     """
     at_ns = t_ns
     for way in ways:
@@ -87,7 +86,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> list[F
     dense, the length of the jitter's steps is also estimated.
 
     access: The initial values of the search.
-    ways: The directions as in `simulated_ns`. If the probes are round trips, give both directions.
+    ways: The directions as in `simulated_ns`, both for round trips.
     """
     chosen = _chosen(probes)
     taken = dataclasses.replace(
@@ -118,8 +117,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> list[F
 
 
 def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[list[Found], float]:
-    """Fit the jitter's parameters for one shape. Return the fitted parameters, and the distance between the simulated
-    and the recorded statistics. The distance is measured in standard errors and squared."""
+    """Fit the jitter's parameters for one shape. Return them, and the distance between the simulated and the recorded
+    statistics, in squared standard errors."""
     probes = taken
     dense = probes.is_dense
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
@@ -130,8 +129,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[list
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-    # Two covariances are added. The first is the covariance of the recording's statistics. The second is the covariance
-    # of the mean over `_LAST_SEEDS` simulations of the same length.
+    # The covariances of the recording's statistics, and of the mean over `_LAST_SEEDS` simulations, are added.
     covariance = (1.0 + 1.0 / _LAST_SEEDS) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
@@ -165,8 +163,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[list
     logs = np.mean(settled, axis=0)
     normal = slopes.T @ (weights[:, None] * slopes)
     inverse = np.linalg.pinv(normal)
-    # All fits use the same few simulations, so all of them would have the same error. The last step uses more
-    # simulations than the earlier steps.
+    # All fits use the same few simulations, so all of them would have the same error. The last step uses more.
     apart = target - np.mean([moments(logs, seed) for seed in range(1, _LAST_SEEDS + 1)], axis=0)
     logs = np.clip(logs + _step(slopes, weights, apart), bounds[:, 0], bounds[:, 1])
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
@@ -184,9 +181,9 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[list
             note = f"hardly told; {note}"
         low, high = np.exp(np.clip([log - wide * error, log + wide * error], least, most)).tolist()
         if not dense:
-            # The delays of sparse probes depend on the squares of the two directions' means. The error of a squared
-            # mean is nearly the same for small and for large means. If an estimate is too large by chance, an interval
-            # that is computed from the error of its logarithm is too narrow.
+            # The delays of sparse probes depend on the squares of the two directions' means, whose error is nearly the
+            # same for small and for large means. If an estimate is too large by chance, an interval from the error of
+            # its logarithm is too narrow.
             low = min(low, float(np.exp(log) * np.sqrt(max(1.0 - 2.0 * wide * error, 0.0))))
             low = max(low, float(np.exp(least)))
         if name == "jitter_up_step_ns":
@@ -204,20 +201,15 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[list
 
 
 def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the change of each parameter's logarithm that compensates for the difference `apart` in the statistics.
-    The slopes are assumed to be constant.
-
-    The step is a least-squares solution. Slight damping keeps parameters from diverging if their effects are hard to
-    distinguish.
-    """
+    """Return the change of each parameter's logarithm that compensates for the difference `apart` in the statistics. It
+    is a least-squares solution. Slight damping keeps parameters apart whose effects are hard to distinguish."""
     normal = slopes.T @ (weights[:, None] * slopes)
     damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
     return np.clip(np.linalg.solve(damped, slopes.T @ (weights * apart)), -_FURTHEST, _FURTHEST)
 
 
 def _chance_widths_ns(taken: Slotted, access: Access, ways: tuple[str, ...]) -> NDArray[np.float64]:
-    """Make many simulations in which all slots have the same jitter. Return the widths of their slots (see
-    `_widths_ns`)."""
+    """Return the `_widths_ns` of many simulations in which all slots have the same jitter."""
     alike = dataclasses.replace(access, jitter_spread_ratio=0.0)
     return np.concatenate(
         [
@@ -256,24 +248,15 @@ def _fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) ->
     high = here - by_chance + float(np.hypot(most - here, by_chance - fewest))
     value = here - by_chance if low > 0.0 else 0.0
     note = "widths of delays within slots, beyond their differences over the profile with one jitter for all slots"
-    return Estimate(
-        "jitter_spread", _spread_ratio(value), _spread_ratio(low), _spread_ratio(high), len(logs), "slots", note
-    )
-
-
-def _log_widths(widths_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.log(np.maximum(widths_ns, _LEAST_WIDTH_NS))
-
-
-def _spread_ratio(variance: float) -> float:
-    return min(float(np.sqrt(max(variance, 0.0))) / CUT_SPREAD, 1.0)
+    value, low, high = (min(float(np.sqrt(max(each, 0.0))) / CUT_SPREAD, 1.0) for each in (value, low, high))
+    return Estimate("jitter_spread", value, low, high, len(logs), "slots", note)
 
 
 def _without_noise(
     every: list[NDArray[np.float64]], weights: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the variances of the parameters' logarithms. They are computed from products of slopes, where the two
-    slopes come from different simulations. If these products give no valid variances, the result is 0.
+    """Return the variances of the parameters' logarithms, from products of slopes of two different simulations. If
+    these products give no valid variances, the result is 0.
 
     If both slopes of a product came from the same simulation, noise would count as information. The confidence
     intervals would then be too narrow.
@@ -281,8 +264,8 @@ def _without_noise(
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
     normal = (len(every) * middle.T @ (weights[:, None] * middle) - own) / (len(every) - 1)
-    # If the data determine at least one combination of the parameters poorly, all variances are uncertain. If the
-    # variances are uncertain, the result is 0. The caller then uses errors that it computes itself.
+    # If the data determine at least one combination of the parameters poorly, all variances are uncertain. The caller
+    # then uses errors that it computes itself.
     if np.linalg.eigvalsh(normal / np.sqrt(np.outer(np.diag(own), np.diag(own)))).min() < _TOLD:
         return np.zeros(len(normal))
     inverse = np.linalg.inv(normal)
@@ -291,8 +274,8 @@ def _without_noise(
 
 
 def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
-    """Return the shortest and the longest uplink step that give the same range of whole frames as `step_ns`. Both are
-    in ns. No recording can distinguish two steps within this range."""
+    """Return the shortest and the longest uplink step that no recording can distinguish from `step_ns`, because they
+    give the same range of whole frames."""
     frame_ns = 1e9 / access.frames_per_s
     first, last = up_step_frames(step_ns / frame_ns)
     # up_step_frames(f) returns first = ceil(f / 2) and last = floor(1.5 f).
@@ -300,15 +283,14 @@ def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
-    """Return the indices of the probes in the first slots. They suffice for a fit, and a simulation of them takes at
-    most a second."""
+    """Return the indices of the probes in the first slots, of which a simulation takes at most a second."""
     whole = probes.slot < probes.slot[0] + _MOST_SLOTS
     return np.flatnonzero(whole)[:_MOST_PROBES]
 
 
 def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
-    """Return the distances between compared probes, in number of probes. Neighbours are always compared. If probes are
-    dense, probes at a distance of 30 ms and of 100 ms are also compared."""
+    """Return the distances between compared probes, in number of probes: neighbours, and dense probes at a distance of
+    30 ms and of 100 ms."""
     if not dense:
         return (1,)
     return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
@@ -328,8 +310,7 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
 
 
 def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Return the trimmed mean of each column. In each column, a share `trimmed` of the values is left out at each
-    end."""
+    """Return the mean of each column, without a share `trimmed` of its values at each end."""
     cut = round(trimmed * len(table))
     return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
 

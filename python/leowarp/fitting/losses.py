@@ -47,8 +47,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> list[Found]
     """Estimate the profile's losses from the round trips that were lost. A loss near a reconfiguration counts as part
     of an outage. Any other loss counts as isolated.
 
-    access: The profile. It says how far from a reconfiguration an outage may be.
-    counted: True if the recording lists lost probes. If it is false, the recording lists only replies.
+    counted: False if the recording lists only replies.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
@@ -78,8 +77,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> list[Found]
 
 
 def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
-    """Return the loss ratio of isolated losses in each direction. This ratio is the same in both directions. A round
-    trip over both directions then has the measured loss ratio."""
+    """Return the ratio of isolated losses, the same in each direction, that gives round trips the measured ratio."""
     table = np.column_stack([lost, sent])
 
     def one_way(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,8 +86,8 @@ def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Esti
 
     value = float(one_way(table))
     low, high = (float(end) for end in resampled(table, one_way))
-    # A few losses may be spread evenly over the slots by chance. The interval is therefore never narrower than the
-    # interval for independent losses.
+    # A few losses may be spread evenly over the slots by chance, so the interval is never narrower than that of
+    # independent losses.
     least, most = (1.0 - float(np.sqrt(1.0 - end)) for end in share_interval(int(lost.sum()), int(sent.sum())))
     low, high = max(min(low, least), 0.0), max(high, most)
     note = "losses of probes away from reconfigurations; which way they were lost is not known, half is put on each"
@@ -111,14 +109,13 @@ def _possible(excess: float, access: Access) -> float:
 
 
 def _unseen(slots: int, interval_ns: int, access: Access) -> float:
-    """If none of `slots` slots had an outage, return the largest plausible share of reconfigurations with an outage.
-    Resampling cannot give this limit, because every resample of slots without an outage has no outage either."""
+    """Return the largest plausible share of reconfigurations with an outage if none of `slots` slots had one. Resamples
+    of such slots cannot give this limit, because they have no outage either."""
     return min(share_interval(0, slots)[1] / min(_mean_ns(access) / interval_ns, 1.0), 1.0)
 
 
 def _mean_ns(access: Access) -> float:
-    """Return the mean length of an outage. The logarithms of outages' lengths are assumed to be uniformly
-    distributed."""
+    """Return the mean length of an outage. The logarithms of lengths are uniformly distributed."""
     span = np.log(access.outage_max_ns / access.outage_min_ns)
     return float((access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9))
 
@@ -134,8 +131,7 @@ def _outages(probes: Slotted, near: NDArray[np.bool_], access: Access, isolated_
     rank = _rank(len(logs))
     longest = float(np.sort(logs)[-rank])
     target = np.array([*_shares(counts), longest])
-    # The value with this rank lies at a random quantile. This quantile has a beta distribution, and `middle` is the
-    # median of this distribution.
+    # The value with this rank lies at a random quantile, which has a beta distribution with the median `middle`.
     middle = float(beta(len(logs) - rank + 1, rank).ppf(0.5))
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
     found[2] = max(found[2], float(logs.max()))
@@ -164,9 +160,8 @@ def _outages(probes: Slotted, near: NDArray[np.bool_], access: Access, isolated_
     # A resample never contains an outage longer than the longest observed outage, so resampling gives no valid interval
     # for the maximum length.
     low, high = ends
-    # The lower end of the longest outage is computed with the upper end of the number of outages per reconfiguration.
-    # The upper end of the longest outage is computed with the lower end of this number. If there are more outages, they
-    # merge more often. Shorter outages then give equally long runs of losses.
+    # The lower end of the longest outage is computed with the upper end of the number of outages per reconfiguration,
+    # and vice versa. If there are more outages, they merge more often, and shorter ones give equally long runs.
     for end, other, quantile in ((low, high, 1.0 - TAIL), (high, low, TAIL)):
         values = np.array([found[0], other[1], found[2]])
         end[2] = _longest(probes, access, values, isolated_ratio, quantile, longest, len(counts))
@@ -183,8 +178,8 @@ def _outages(probes: Slotted, near: NDArray[np.bool_], access: Access, isolated_
 def _slopes(
     statistics: Callable[[NDArray[np.float64]], NDArray[np.float64]], found: NDArray[np.float64], access: Access
 ) -> NDArray[np.float64]:
-    """Return the derivatives of the statistics with respect to each parameter. The derivatives are computed from
-    differences between simulations that use the same random numbers. The array has shape (3, 3)."""
+    """Return the derivatives of the statistics with respect to each parameter, of shape (3, 3). They are differences
+    between simulations that use the same random numbers."""
     slopes = np.eye(3)
     for place, step in enumerate(_APART):
         least, most = found.copy(), found.copy()
@@ -211,15 +206,14 @@ def _runs(
 
 
 def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
-    """Return two shares. The first value is the share of reconfigurations with at least one run of lost probes. The
-    second is the share of runs of lost probes that are not the first at their reconfiguration."""
+    """Return the share of reconfigurations with at least one run of lost probes, and the share of runs that are not the
+    first at their reconfiguration."""
     some = float((counts > 0).mean())
     return some, 1.0 - some / max(float(counts.mean()), 1e-9)
 
 
 def _rank(runs: int) -> int:
-    """Return the rank of a run of lost probes. `outage_max` is estimated from the length of this run. Rank 1 is the
-    longest run."""
+    """Return the rank of the run of lost probes whose length gives `outage_max`. Rank 1 is the longest run."""
     return max(round(runs / _RANKED), 1)
 
 
@@ -227,11 +221,10 @@ def _longest(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, quantile: float, length: float,
     times: int,
 ) -> float:  # fmt: skip
-    """Return the logarithm of the `outage_max` that belongs to a quantile. With this `outage_max`, recordings are
-    simulated. In the share `quantile` of these recordings, the loss run of rank `_rank` has at most the length
-    `length`.
+    """Return the logarithm of the `outage_max` with which the loss run of rank `_rank` is at most `length` long in the
+    share `quantile` of simulated recordings.
 
-    length: In the recording, the loss run of this rank has a length. This is the logarithm of that length.
+    length: The logarithm of the length that the run of this rank has in the recording.
     times: The number of reconfigurations in the recording.
     """
     tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])
@@ -241,8 +234,7 @@ def _longest(
         counts, logs, numbers = _simulated_runs(probes, access, np.append(found[:2], one), isolated_ratio, _ROUNDS)
         copies = rng.multinomial(times, np.full(len(counts), 1.0 / len(counts)), _RECORDINGS)
         order = np.argsort(-logs)
-        # `ranks[k, n]` is the number of long runs of losses in simulated recording k. A run is long if it is at least
-        # as long as the n-th longest of all simulated runs.
+        # `ranks[k, n]`: runs in simulated recording k that are at least as long as the n-th longest of all.
         ranks = np.cumsum(copies[:, numbers[order]], axis=1)
         wanted = np.maximum(np.rint(ranks[:, -1:] / _RANKED), 1)
         made.append(float(np.quantile(logs[order][np.argmax(ranks >= wanted, axis=1)], quantile)))
@@ -252,15 +244,11 @@ def _longest(
 def _simulated_runs(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Simulate successive losses of probes (see `_runs`). The probes have the recording's interval, and many
-    reconfigurations with outages are simulated."""
+    """Simulate many reconfigurations with outages. Return the `_runs` of probes at the recording's interval."""
     drawn = dataclasses.replace(
-        access,
-        outage_share_ratio=float(found[0]),
-        outage_again_ratio=float(found[1]),
-        outage_max_ns=round(float(np.exp(found[2]))),
-        period_ns=_SPACING_NS,
-    )
+        access, outage_share_ratio=float(found[0]), outage_again_ratio=float(found[1]),
+        outage_max_ns=round(float(np.exp(found[2]))), period_ns=_SPACING_NS,
+    )  # fmt: skip
     begin_ns = np.arange(_SIMULATED, dtype=np.int64) * _SPACING_NS + _SPACING_NS // 2
     nothing = np.zeros(len(begin_ns), dtype=np.int64)
     slots = Slots(begin_ns=begin_ns, names=("",) * len(begin_ns), base_t_ns=begin_ns, base_ns=nothing)

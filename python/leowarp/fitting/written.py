@@ -17,8 +17,8 @@ LEVEL_TEXT = f"{100 * LEVEL:g} %"
 
 
 def preset_text(fit: Fit) -> str:
-    """Return TOML with only ``[access]``. Each key has its interval and the data behind it, and comments name the keys
-    that no recording determines."""
+    """Return TOML with only ``[access]``. Comments have each key's interval and data, and the keys that no recording
+    determines."""
     return "\n".join(_lines(fit)) + "\n"
 
 
@@ -44,7 +44,6 @@ def interval_text(estimate: Estimate) -> str:
 
 
 def value_text(estimate: Estimate) -> str:
-    """Return the value of an estimate as TOML."""
     if isinstance(estimate.value, str):
         return quoted(estimate.value)
     if isinstance(estimate.value, tuple):
