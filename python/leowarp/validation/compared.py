@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
 from leowarp.base.errors import LeowarpError, ScenarioError
-from leowarp.fitting import Fit, fit
+from leowarp.fitting import Fit, fit, preset_text
 from leowarp.timeline.recordings import describe, read
 from leowarp.timeline.recordings.measurement import Measurement
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.validation.halves import halves
-from leowarp.validation.made import media_of, samples_of, written_preset
+from leowarp.validation.made import PRESET, media_of, samples_of
 from leowarp.validation.public import PUBLIC, Public
 from leowarp.validation.quantities import Samples, of_probes, of_transfer
 
@@ -224,7 +224,7 @@ def _compared(
     fitted: Fit | None = None
     try:
         fitted = fit([learned if one is given.measurement else one for one in of_link])
-        written_preset(fitted, folder)
+        (folder / PRESET).write_text(preset_text(fitted), encoding="utf-8")
     except LeowarpError as error:
         notes.append(f"the first half: {error.message}")
     duration_ns = min(span_ns, longest_ns) if longest_ns is not None else span_ns

@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.fitting.fit import Fit
-from leowarp.fitting.written import preset_text
 from leowarp.results.run import Run
 from leowarp.running.one import run as run_of
 from leowarp.scenario import plan_of
@@ -42,11 +40,6 @@ _SHORTEST_NS = 5_000_000
 
 # The run starts at a whole second, so that its first reconfiguration is at the time in the key `phase`.
 _ACCESS = '[access]\nclock = "2024-05-17T12:00:00Z"\n'
-
-
-def written_preset(fit: Fit, folder: Path) -> None:
-    """Write the fitted profile into the folder."""
-    (folder / PRESET).write_text(preset_text(fit), encoding="utf-8")
 
 
 def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") -> dict[str, tuple[str, str, str]]:
