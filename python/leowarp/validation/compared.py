@@ -19,7 +19,7 @@ from leowarp.timeline.recordings.measurement import Measurement
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.validation.halves import halves
 from leowarp.validation.made import PRESET, media_of, samples_of
-from leowarp.validation.public import PUBLIC, Public
+from leowarp.validation.public import PUBLIC
 from leowarp.validation.quantities import Samples, of_probes, of_transfer
 
 LIMIT_RATIO = 0.15
@@ -153,31 +153,26 @@ def _read(
     recording: str, folder: Path, columns: tuple[str, ...] | None, received: bool, interval_ns: int | None, profile: str
 ) -> _Given | Skipped:
     public = PUBLIC.get(recording)
+    path = Path(recording) if public is None else folder / public.file_name
+    name, link = path.stem, "given"
     try:
-        if public is None:
-            path = Path(recording)
-            if not path.is_file():
-                why = "there is no such file, and no public recording of this name (leowarp validate --list)"
-                return Skipped(recording, why, None)
-            measurement = read(path, interval_ns=interval_ns, columns=columns)
-            return _Given(path.stem, "given", measurement.as_sent() if received else measurement, profile)
-        return _public(public, folder)
+        if public is None and not path.is_file():
+            why = "there is no such file, and no public recording of this name (leowarp validate --list)"
+            return Skipped(recording, why, None)
+        if public is not None and public.found(folder) is None:
+            why = f"{path} has another content than sha256 {public.sha256}" if path.is_file() else "not fetched"
+            return Skipped(public.name, why, public.command(folder))
+        if public is not None:
+            name, link, profile = public.name, public.link, public.profile
+            columns, received, interval_ns = public.columns, public.received, None
+        measurement = read(path, interval_ns=interval_ns, columns=columns)
+        return _Given(name, link, measurement.as_sent() if received else measurement, profile)
     except LeowarpError as error:
         return Skipped(Path(recording).stem, _why(error), None)
 
 
 def _why(error: LeowarpError) -> str:
     return error.message if error.hint is None else f"{error.message} ({error.hint})"
-
-
-def _public(public: Public, folder: Path) -> _Given | Skipped:
-    path = public.found(folder)
-    if path is None:
-        there = (folder / public.file_name).is_file()
-        why = f"{folder / public.file_name} has another content than sha256 {public.sha256}" if there else "not fetched"
-        return Skipped(public.name, why, public.command(folder))
-    measurement = read(path, columns=public.columns)
-    return _Given(public.name, public.link, measurement.as_sent() if public.received else measurement, public.profile)
 
 
 def _compared(
