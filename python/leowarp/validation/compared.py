@@ -40,14 +40,12 @@ _MISSING = {
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity of a recording, compared with the same quantity in the guest.
+    """A quantity of a recording's second half, compared with the same quantity in the guest.
 
-    count: The number of samples in the recording's second half. The guest's samples are compared with this half.
-    quantiles: The 10 %, 50 % and 90 % quantiles of the recording's second half, and of each medium. The quantiles are
-        empty if there are no samples.
+    count: The number of samples in the recording's second half.
+    quantiles: The `QUANTILES` of the recording's second half, and of each medium. They are empty without samples.
     distances: The Kolmogorov-Smirnov distance between each medium and the recording's second half.
-    floor: The Kolmogorov-Smirnov distance between the first and the second half of the recording. The profile was
-        fitted to the first half.
+    floor: The same distance between the first half, to which the profile was fitted, and the second half.
     noise: If both sample sets come from one distribution, the distance exceeds this value by chance in 5 of 100 cases.
     """
 
@@ -62,10 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Validated:
-    """A comparison of a recording with the guest.
-
-    samples: The samples of the recording and of each medium, for figures.
-    """
+    """A comparison of a recording with the guest. `samples` are those of the recording and of each medium."""
 
     name: str
     source: str
@@ -77,10 +72,7 @@ class Validated:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A recording that was not compared.
-
-    fetch: The command that fetches the recording.
-    """
+    """A recording that was not compared. `fetch` is the command that fetches it."""
 
     name: str
     why: str
@@ -119,12 +111,10 @@ def validate(
     columns: The columns of files without a header.
     received: If true, the times in files without a header are the times at which replies arrived.
     interval_ns: The interval between the lines of files that do not contain times.
-    profile: The profile with which files are compared. Public recordings are compared with the profile that each
-        recording names.
+    profile: The profile with which files are compared. Public recordings name theirs.
     longest_ns: The maximum duration of each simulated run. The default is the duration of the recording.
     tell: The function that is called with a line of text before each step.
-    Returns: The comparisons in the order of `recordings`. If a recording is missing or unusable, its entry is a
-        `Skipped` object with the reason.
+    Returns: The comparisons in the order of `recordings`. A missing or unusable recording is `Skipped` with the reason.
     """
     given: list[_Given | Skipped] = [
         _read(one, recordings_folder, columns, received, interval_ns, profile) for one in recordings
@@ -202,8 +192,7 @@ def _compared(
                 f"{given.measurement.source}: {few} round trips in a half of its time, and {FEWEST} are the fewest",
                 "a ping of four minutes and more can be compared",
             )
-        # The schedule only says where slots begin, and contains none of the compared quantities. It is therefore found
-        # from the complete recording.
+        # The schedule contains none of the compared quantities, so it is found from the complete recording.
         schedule = describe(given.measurement).schedule
         zero_ns = int(series.t_ns[-1] - held.round_trip.t_ns[-1])
         before = of_probes(learned.round_trip, schedule)
@@ -258,12 +247,9 @@ def _row(quantity: str, samples: Mapping[str, NDArray[np.float64]], before: NDAr
 
 
 def _verdict(
-    quantity: str,
-    samples: Mapping[str, NDArray[np.float64]],
-    distances: Mapping[str, float],
-    floor: float | None,
+    quantity: str, samples: Mapping[str, NDArray[np.float64]], distances: Mapping[str, float], floor: float | None,
     noise: float,
-) -> str:
+) -> str:  # fmt: skip
     counts = {name: len(values) for name, values in samples.items()}
     judged = "fitted" if "fitted" in samples else "default"
     if judged not in distances:
