@@ -25,7 +25,7 @@ from leowarp.scenario import is_kernel_name
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.parameters.expand import PlannedRun
 from leowarp.study.sweep.parameters.file import KEEP
-from leowarp.study.sweep.rows import Origin
+from leowarp.study.sweep.rows import COSTS, FAILED, OK, Origin, flat
 from leowarp.study.sweep.store import Layout
 
 PLANS = "plans.parquet"
@@ -66,6 +66,22 @@ class StudyRun:
 
     def __str__(self) -> str:
         return ", ".join([*(f"{key} = {value}" for key, value in self.values.items()), f"seed {self.seed}"])
+
+    def row(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the run's row: `FIRST`, parameters, scalars, `COSTS`, `LAST` (see `rows`). Missing values are None.
+
+        result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (kind, message, hint, or None).
+        """
+        error, costs = result.get("error") or {}, result.get("costs") or {}
+        row: dict[str, Any] = {"run_id": self.run_id, "number": self.number, "in_study": True,
+                               "status": FAILED if error else OK, "seed": self.seed, **self.columns}  # fmt: skip
+        # The costs are read from the worker's result, because the summary has only two of them.
+        scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
+        # If a parameter and a scalar have the same name, the scalar is renamed.
+        row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
+        row["warnings"] = list(result.get("warnings") or [])
+        row |= {"error": error.get("message"), "error_hint": error.get("hint"), "error_kind": error.get("kind")}
+        return row | {"plan_sha256": self.plan_sha256, **vars(self.origin)}
 
 
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:

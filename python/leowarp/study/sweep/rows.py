@@ -48,36 +48,6 @@ class Origin:
     leowarp_version: str
 
 
-def row_of(
-    run_id: str, number: int, seed: int, plan_sha256: str, columns: Mapping[str, Any], origin: Origin,
-    result: Mapping[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """Return the row of a run.
-
-    columns: The columns of the run's parameters (`keys.columns_of`).
-    result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
-    Returns: The value of each column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are
-        None.
-    """
-    error = result.get("error") or {}
-    row: dict[str, Any] = {
-        "run_id": run_id, "number": number, "in_study": True, "status": FAILED if error else OK, "seed": seed, **columns
-    }  # fmt: skip
-    costs = result.get("costs") or {}
-    # The costs are read from the worker's result, because the summary has only two of them.
-    scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
-    # If a parameter and a scalar have the same name, the scalar is renamed.
-    row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
-    return row | {
-        "warnings": list(result.get("warnings") or []),
-        "error": error.get("message"),
-        "error_hint": error.get("hint"),
-        "error_kind": error.get("kind"),
-        "plan_sha256": plan_sha256,
-        **vars(origin),
-    }
-
-
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scalars of a summary as one flat dict. The names of flow 0's scalars begin with `flow0_`.
 
@@ -117,7 +87,7 @@ def _scalar(value: Any) -> Any:
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Return the rows from `row_of` as a table with the schema from `schema_of`. A column that a row lacks is null."""
+    """Return the rows of runs as a table with the schema from `schema_of`. A column that a row lacks is null."""
     arrays = []
     rows = list(rows)
     for field in schema:

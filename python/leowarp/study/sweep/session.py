@@ -18,7 +18,7 @@ from leowarp.study.sweep.display import OnStudyProgress, Pace, StudyProgress
 from leowarp.study.sweep.maker import Maker
 from leowarp.study.sweep.outstanding import Outstanding, batch_size
 from leowarp.study.sweep.plans import StudyRun, input_of
-from leowarp.study.sweep.rows import FAILED, row_of
+from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import Store
 
 MOST_LOST_WORKERS = 3
@@ -239,7 +239,7 @@ class Session:
         """Return the rows of a completed run, and of failed runs that were set aside before it. The completed run shows
         that the machine did not cause their failures."""
         self._any_good, self._host_errors_in_a_row = True, 0
-        rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
+        rows = [run.row(result), *(other.row(failure) for other, failure in self._put_aside)]
         self._put_aside = []
         # With `keep = "failed"`, a run that was made alone has written its directory. The directory of a run that
         # succeeded is deleted.
@@ -255,7 +255,7 @@ class Session:
         """
         if result["error"]["kind"] != HostError.__name__:
             self._host_errors_in_a_row = 0
-            return [self._row(run, result)]
+            return [run.row(result)]
         # The next runs show whether the machine cannot make any run, or only this run needs more than the machine has.
         # A row that is written now would mark the run as failed. A later start of the study with more memory or disk
         # space would then skip the run.
@@ -268,16 +268,13 @@ class Session:
     def _aside_at_the_end(self) -> list[dict[str, Any]]:
         if self._put_aside and not self._any_good:
             raise self._stopped()
-        return [self._row(*one) for one in self._put_aside]
+        return [run.row(result) for run, result in self._put_aside]
 
     def _stopped(self) -> LeowarpError:
         run, result = self._put_aside[-1]
         error = decode_error(result["error"])
         hint = f"{error.hint}; then start the study again" if error.hint else "mend it and start the study again"
         return HostError(f"the study stopped at the run {run.run_id} ({run}): {error.message}", hint=hint)
-
-    def _row(self, run: StudyRun, result: Mapping[str, Any]) -> dict[str, Any]:
-        return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
         # Rows are written to disk before they are counted. A run that was displayed as done is thus not lost if the

@@ -83,7 +83,7 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     """Return the stored row of a run.
 
     Raises ScenarioError if the run has no row.
-    Returns: A dict from column to value, as in `rows.row_of`. If the row is only in the journal, its values have JSON
+    Returns: A dict from column to value, as in `StudyRun.row`. If the row is only in the journal, its values have JSON
         types.
     """
     table, journal = read_results(folder)

@@ -111,7 +111,7 @@ class Store:
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows. When `add` returns, the rows are safe: they survive if the process is killed or the power fails.
 
-        rows: The rows from `rows.row_of`, of runs that are not yet in `status`.
+        rows: The rows from `StudyRun.row`, of runs that are not yet in `status`.
         Raises HostError if the rows cannot be written. Rows that earlier calls added remain stored.
         """
         if not rows:
