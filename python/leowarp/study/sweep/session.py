@@ -54,15 +54,11 @@ class _UnderWay:
     """A batch that a worker is making.
 
     unfinished: Each run that has no result yet, by its position in the batch.
+    is_alone: Whether the batch has only one run. If its worker dies, this run must be the cause.
     """
 
-    runs: list[StudyRun]
     unfinished: dict[int, StudyRun]
-
-    @property
-    def is_alone(self) -> bool:
-        """Return whether the batch has only one run. If its worker dies, this run must be the cause."""
-        return len(self.runs) == 1
+    is_alone: bool
 
 
 class Workers(Protocol):
@@ -150,7 +146,7 @@ class Session:
             run_s = self._workers.size / rate if rate else None
             runs = self._outstanding.take(batch_size(len(self._outstanding), self._workers.size, run_s))
             self._given += 1
-            self._under_way[self._given] = _UnderWay(runs, dict(enumerate(runs)))
+            self._under_way[self._given] = _UnderWay(dict(enumerate(runs)), len(runs) == 1)
             self._workers.give(self._batch(self._given, runs))
 
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
