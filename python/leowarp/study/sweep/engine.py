@@ -252,9 +252,11 @@ def _started(
 def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
-    # The origin is computed once per kernel instead of once per run: its computation hashes the image and builds
-    # missing parts, which may take minutes.
-    origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
+    origins: dict[str, Origin] = {}
+    for kernel in dict.fromkeys(run.kernel for run in runs):
+        # The image is hashed and its missing parts are built, which may take minutes.
+        with building(options.progress is True) as built:
+            origins[kernel] = Origin(*options.maker.image_sha256(kernel, built.message, built.steps), VERSION)
     # Runs that were read from the directory get new ids if the kernel or the version of leowarp has changed.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
@@ -364,12 +366,6 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         scratch.resolve(),
         "a worker of the study",
     )
-
-
-def _origin(kernel: str, options: Options) -> Origin:
-    with building(options.progress is True) as built:
-        kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
-    return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterable
 
 from leowarp.study.sweep.plans import StudyRun
-from leowarp.study.sweep.rows import Origin
 
 FIRST_BATCH = 4
 """The number of runs in a batch until the duration of a run has been measured."""
@@ -19,15 +18,14 @@ BATCH_S = 20.0
 
 
 class Outstanding:
-    """The remaining runs, in the order of the study. All runs of a batch must have the same kernel and origin.
+    """The remaining runs, in the order of the study. All runs of a batch must have the same kernel.
 
-    Each pair of a kernel and an origin has its own queue. A further queue has the runs that each need a batch of their
-    own.
+    Each kernel has its own queue. A further queue has the runs that each need a batch of their own.
     """
 
     def __init__(self, runs: Iterable[StudyRun]) -> None:
         self._alone: deque[StudyRun] = deque()
-        self._others: dict[tuple[str, Origin], deque[StudyRun]] = {}
+        self._others: dict[str, deque[StudyRun]] = {}
         for run in runs:
             self._queue(run).append(run)
 
@@ -51,7 +49,7 @@ class Outstanding:
         self._alone.appendleft(run)
 
     def _queue(self, run: StudyRun) -> deque[StudyRun]:
-        return self._others.setdefault((run.kernel, run.origin), deque())
+        return self._others.setdefault(run.kernel, deque())
 
 
 def batch_size(left: int, workers: int, run_s: float | None) -> int:
