@@ -60,16 +60,14 @@ def make_runs(
     for run in runs:
         target = folder / "runs" / run.slug
         job = Job(example_file(run.example), target, {**settings, **run.set}, label=run.slug)
-        # Plans are compared as text with every default written out. A run is therefore repeated if a newer version of
-        # leowarp changes a default.
+        # The text has every default, so a run is repeated if a newer version of leowarp changes a default.
         if not force and _is_made(target, _plan_text(job)):
             done[run.slug] = target
         else:
             jobs.append(job)
     if jobs:
         # force=True, because an existing directory at this point is incomplete, belongs to another plan, or shall be
-        # replaced. If a run fails, the failure is returned and not raised. Claims can then still be checked on the
-        # remaining runs. Each run gets its own report, because the study's page links to it.
+        # replaced. Claims can still be checked if a run fails. The study's page links to each run's report.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )
@@ -121,7 +119,6 @@ def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
 
 
 def _plan_text(job: Job) -> str:
-    """Return the text of a job's plan with every default, as in the run directory's `plan.toml`."""
     return scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
 
 

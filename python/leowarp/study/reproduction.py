@@ -110,19 +110,18 @@ def reproduce(
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
     """
     room = room_of(key)
-    # `quick` and `fetch` are flags, so False means that the user did not set the flag.
+    # False means that the user did not set the flag.
     given = {
         "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,
         "path": path, "capacity": capacity, "scheduler": scheduler,
     }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
-    # An unknown option is an error. If an unknown option were ignored, the user would assume that it had an effect.
+    # If an unknown option were ignored, the user would assume that it had an effect.
     for name in options:
         if name not in room.OPTIONS:
             own = ", ".join(f"--{option}" for option in room.OPTIONS)
             raise ScenarioError(f"the study {key} has no option --{name}", hint=f"its own are: {own}")
-    # A study over a recording gives other results than the same study over the profile, so it has a directory of its
-    # own.
+    # A study over a recording gives other results than over the profile, so it has a directory of its own.
     name = key if path is None else f"{key}-{Path(path).stem}"
     folder = Path(out) if out is not None else Path("reproductions") / name
     if (why := plainfiles.why_not_plain(folder)) is not None:

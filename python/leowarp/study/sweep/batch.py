@@ -22,8 +22,8 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""A worker checks at this interval in s whether it still has the study's kernel and agent. A check takes 0.15 s. The
-checks are repeated, because the sources of a checkout may change while a study runs."""
+"""A worker checks at this interval in s whether it still has the study's kernel and agent, which takes 0.15 s. The
+sources of a checkout may change while a study runs."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        # All plans are loaded before the first run. If a file cannot be written or a plan is wrong, the complete batch
-        # fails before any run is made.
+        # If a file cannot be written or a plan is wrong, the complete batch fails before any run is made.
         plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
         for made in batch.maker.make(plans, scratch / "work", out=out):
@@ -131,16 +130,13 @@ def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
 
 
 def _check(batch: Batch) -> None:
-    """Raise HostError if this worker's leowarp, kernel or agent differs from the study's. A check is made at most once
-    per `CHECK_S`.
-    """
+    """Raise HostError if this worker's leowarp, kernel or agent differs from the study's."""
     # A row's run id is computed from the version, so a row made by another version would have a wrong id.
     if batch.version != VERSION:
         raise HostError(
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
-    # Computing the checksums takes 0.15 s, which is too long to do for every batch.
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return

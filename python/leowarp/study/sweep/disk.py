@@ -22,6 +22,7 @@ TEMPORARY = ".partial"
 """The names of temporary files end in this text. The names also begin with a dot, so that readers of a data set ignore
 the files."""
 
+# The disk is full, the user's quota is used up, or the file exceeds the size limit of the process (ulimit -f).
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # The exchange of two names fails with ENOSYS if the kernel cannot exchange names. It fails with EINVAL if the file
 # system cannot, for instance NFS (see rename(2)).
@@ -40,13 +41,11 @@ def write_file(path: Path, content: bytes) -> None:
     # The temporary file is in the same directory, because rename(2) cannot move a file to another file system.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
-        # O_NOFOLLOW is set, because another user may have made the directory, and could redirect the write by a
-        # symbolic link.
+        # O_NOFOLLOW: another user may have made the directory, and could redirect the write by a symbolic link.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # Without the fsync before the rename, a power cut could leave a file with the new name but incomplete
-            # content.
+            # Without it, a power cut could leave a file with the new name but incomplete content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -111,8 +110,7 @@ class AppendedFile:
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        # The size is recorded here instead of using O_APPEND, so that after a failed write the next piece starts at the
-        # end of the last complete piece.
+        # Unlike with O_APPEND, the piece after a failed write starts at the end of the last complete piece.
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 
@@ -123,23 +121,21 @@ class AppendedFile:
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
-                # If the interrupted piece is longer than the new piece, the end of the interrupted piece would remain
-                # after the new piece.
+                # The end of a longer interrupted piece would remain after the new piece.
                 os.ftruncate(self._descriptor, self._end)
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)
             # fdatasync is used instead of fsync: it syncs the size, which readers need, but not the modification time.
             os.fdatasync(self._descriptor)
         except OSError:
-            # If the disk is full, only a part of `content` may have been written. The incomplete piece must be removed,
-            # so that the next row starts on a new line.
+            # If the disk is full, a part of `content` may have been written. The next row must start on a new line.
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)
 
     def empty(self) -> None:
-        # The truncation of the journal is not synced to disk. If removed rows reappear after a power cut, they do no
-        # harm: they are also in Parquet files, and readers count such rows only once.
+        # The truncation is not synced to disk. Rows that reappear after a power cut are also in Parquet files, and
+        # readers count such rows only once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 
@@ -153,8 +149,6 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # ENOSPC means that the disk is full. EDQUOT means that the user's quota is used up, and EFBIG that the file
-        # exceeds the size limit of the process (ulimit -f).
         if error.errno in _NO_SPACE:
             message = f"cannot write to the study {folder}: its disk is full ({error.strerror})"
             raise HostError(message, "what was done stays; free some space and start the study again") from error
@@ -171,10 +165,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 def _exchanged(new: Path, old: Path) -> bool:
     """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). Return False if the kernel or the file system
-    cannot exchange names in one step.
-
-    Raises OSError if the exchange is supported but fails.
-    """
+    cannot do so."""
     libc = ctypes.CDLL(None, use_errno=True)
     # Python has no function for Linux's renameat2(2).
     if not hasattr(libc, "renameat2"):

@@ -16,8 +16,7 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""The rate is computed over a sliding window of this many seconds. Earlier runs are left out, because they may have
-been cheaper."""
+"""The rate is that of so many last seconds, because earlier runs may have been cheaper."""
 
 
 @dataclass(frozen=True)

@@ -215,8 +215,7 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
-            # Values that are words or counts can be used as folder names. A quantity has a column of numbers and a
-            # column of texts. Results are therefore not partitioned by a quantity.
+            # Words and counts can be folder names. A quantity has a column of numbers and a column of texts.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 
@@ -243,8 +242,7 @@ def _started(
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with Holding(folder):
-        # The directory is checked again under the lock, because another study may have started in it since the first
-        # check.
+        # Another study may have started in the directory since the first check.
         _refuse_what_is_not_ours(folder, facts.name)
         return _held(folder, facts, file, planned, options)
 
@@ -291,8 +289,7 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
     with building(options.progress is True) as built:
         for combination in {id(run.combination): run.combination for run in planned}.values():
             plan = combination.plan
-            # In a study of thousands of combinations, many runs have the same guest settings, so each setting is
-            # checked only once.
+            # Many of thousands of combinations have the same guest settings.
             guest = repr(plan.guest)
             if plan.modules and guest not in declared:
                 declared[guest] = options.maker.declared(plan, built.message, built.steps)
@@ -307,7 +304,6 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
     """Make the requested runs that have no result, and return the rows of all requested runs."""
-    # The plans of all runs are already written. Runs that were not requested can be made at a later start.
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
@@ -322,19 +318,16 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                 try:
                     Session(task, store, workers, show).run()
                 finally:
-                    # Workers are stopped before the scratch directory is deleted, because a running guest would still
-                    # write into it.
+                    # A running guest would still write into the scratch directory.
                     workers.end()
                     plainfiles.remove(folder / SCRATCH)
-        # Files are merged at the end of this start, so that readers of the data set open only a few files.
         store.compact()
         table = store.table()
     finally:
         store.close()
     mine = table.filter(table["in_study"])
     with disk.writing(folder):
-        # The page shows the complete study, and not only the runs that this start requested. After a partial start, a
-        # page with only the requested runs would be misleading.
+        # After a partial start, a page with only the requested runs would be misleading.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
         failed = pc.sum(pc.equal(mine["status"], FAILED)).as_py() or 0
         counts = {"planned": len(runs), "made": len(mine), "failed": failed}
@@ -360,8 +353,7 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         plainfiles.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(
-        # sched_getaffinity is used instead of os.cpu_count, because a process under Slurm or taskset may use only some
-        # of the cores.
+        # A process under Slurm or taskset may use only some of the cores.
         min(options.at_once or usable_cores(), missing),
         scratch.resolve(),
         "a worker of the study",

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The forecast of a study: the number of runs, and their likely cost.
 
-As for a real start, every combination is loaded and checked. A dry run therefore finds the same mistakes as a real
-start. There is one exception: a dry run compiles no kernel modules, and therefore does not check their parameters. The
-expected cost of a run is the mean cost of the runs that have already been made. If no run has been made, the cost is
-estimated from the numbers of packets and hops. This estimate is rough: it can distinguish minutes from days, but not
+A dry run finds the mistakes that a real start finds, except in the parameters of kernel modules. It does not compile
+modules. The expected cost of a run is the mean cost of the runs that have already been made. If no run has been made,
+the cost is estimated from the numbers of packets and hops. This estimate can distinguish minutes from days, but not
 more.
 """
 
@@ -26,10 +25,9 @@ from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
-"""A dry run lists the first runs of a study, but at most this number of runs."""
+"""The number of first runs that a dry run lists."""
 SHOWN_VALUES = 6
-"""The maximum number of values that are printed in full. A longer list is printed as the first values, dots and the
-last value."""
+"""The maximum number of values that are printed in full."""
 
 _LEFT_TO_THE_START = [
     {"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}
@@ -52,13 +50,11 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     runs = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
     costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
-    # Stored runs are recognised by the hash of their plan. The run id of a stored run cannot be used, because it
-    # depends on kernel and agent, which a dry run does not build.
+    # The run id of a stored run depends on kernel and agent, which a dry run does not build.
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
-    # Each guest keeps one core busy, because its virtual time needs one processor. The number of runs at the same time
-    # therefore equals the number of the machine's cores.
+    # Each guest keeps one core busy, because its virtual time needs one processor.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
     return {
@@ -111,11 +107,8 @@ def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> t
 
 
 def _packets(plan: Plan, place: int) -> float:
-    """Return the number of packets of a flow in both directions.
-
-    A bulk transfer is assumed to send at the lowest rate that limits it. Pings and flows of constant rate send at their
-    configured rate, and each packet has one reply.
-    """
+    """Return the number of packets of a flow in both directions. A bulk transfer is assumed to send at the lowest rate
+    that limits it, and each packet of a ping or of constant rate has one reply."""
     flow = plan.flows[place]
     # Retransmissions and slow start are ignored, so the result is an upper bound.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
@@ -127,7 +120,6 @@ def _packets(plan: Plan, place: int) -> float:
         # The receiver is assumed to send one ACK per two segments.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
-    # The factor is 2, because each request has a reply.
     return 2 * min(most, flow.paced_pkts_per_s * lasts_s)
 
 

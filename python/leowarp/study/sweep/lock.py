@@ -48,7 +48,7 @@ class Holding:
                 hint=f"wait for it (leowarp study status {self._folder}), or choose another directory with --out",
             )
         text = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode()
-        # The text is written only after the lock is obtained, so that the text of another process is not overwritten.
+        # The text of another process must not be overwritten, so the lock comes first.
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text, 0)
         return self
@@ -66,8 +66,7 @@ class Holding:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # The lock file is not deleted. If the lock file were deleted, two processes could each lock a different file
-        # with this name.
+        # If the lock file were deleted, two processes could each lock a different file with this name.
         os.close(self._descriptor)
 
 
@@ -79,8 +78,7 @@ def holder(folder: Path) -> str | None:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        # The lock is shared, so that several processes may test it at the same time. Closing the descriptor releases
-        # the lock.
+        # The lock is shared, so that several processes may test it. Closing the descriptor releases it.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "another process"

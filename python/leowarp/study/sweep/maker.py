@@ -20,16 +20,12 @@ if TYPE_CHECKING:
 class Maker:
     """A maker of a study's runs in a worker process, each in its own guest.
 
-    A maker is sent to a worker as a pickle, through a local pipe or through Dask. The worker must be able to import the
-    maker's class. The maker must not contain anything that exists in only one process. A maker is hashable, because a
-    worker remembers the makers whose checksums it has compared.
+    A maker is sent to a worker as a pickle. The worker must be able to import the maker's class. A maker is hashable,
+    because a worker remembers the makers whose checksums it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Make runs, and yield each run as soon as it is made (`leowarp.running.summaries.make`).
-
-        plans: The plans, all with the same kernel. The files that a plan names are in the plan's directory.
-        """
+        """Make runs with the same kernel, and yield each as soon as it is made (`leowarp.running.summaries.make`)."""
         from leowarp.running import summaries
 
         return summaries.make(plans, scratch, out=out)

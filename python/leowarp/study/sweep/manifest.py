@@ -45,6 +45,5 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Delete the manifest of an earlier start. Call this before any other file is changed. Otherwise, the manifest
-    would no longer match the files."""
+    """Delete the manifest of an earlier start, before it no longer matches the files."""
     (folder / MANIFEST).unlink(missing_ok=True)

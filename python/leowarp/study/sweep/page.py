@@ -42,8 +42,7 @@ MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Write the page of a study.
 
-    The page is made only from the rows of the data set, so it can be rebuilt from the study's directory. The page also
-    shows runs from earlier starts of the study.
+    The page is made only from the rows of the data set, so it can be rebuilt from the study's directory.
 
     table: The rows of the runs that have a result.
     removed: The number of runs that have results, but are no longer in the study.
@@ -57,8 +56,6 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     body = f"<h1>{html.text(name)}</h1>\n" + html.warning_box(warnings)
     body += html.table("What was varied", ["key", "values", "which"], _parameters(runs), left=frozenset((0, 2)))
     body += html.table("Runs and their cost", ["quantity", "value"], _costs(frame, len(runs)))
-    # Probes have no goodput, and flows without a size have no completion time, so the page shows the first scalar that
-    # has values.
     metric = next((name for name in METRICS if name in frame and frame[name].notna().any()), None)
     if metric is not None:
         body += _results(frame[frame[metric].notna()], by_id, metric)
@@ -145,7 +142,7 @@ def _results(frame: pd.DataFrame, by_id: Mapping[str, StudyRun], metric: str) ->
     cells: dict[tuple[str, str], list[float]] = {}
     for line, column, value in zip(lines, columns, frame[metric], strict=True):
         cells.setdefault((line, column), []).append(float(value) / size)
-    # `fromkeys` is used instead of a set, because it preserves the order of the study file.
+    # `fromkeys` preserves the order of the study file.
     rows, heads = list(dict.fromkeys(lines)), list(dict.fromkeys(columns))
     if len(rows) > MOST_LINES or len(heads) > MOST_COLUMNS:
         return f"<p>{metric} over the parameters has {len(rows)} x {len(heads)} cells: too many to show.</p>"
@@ -156,8 +153,7 @@ def _results(frame: pd.DataFrame, by_id: Mapping[str, StudyRun], metric: str) ->
     caption = f"{what}{f', by {others}' if others else ''}: {HOW}. n: runs with a value."
     body = [[row, *(_cell(middles.get((row, head), nothing)) for head in heads)] for row in rows]
     meaning = f"<p>{html.text(scalar.definition)}.</p>" if scalar is not None else ""
-    # `given` contains each value once, like `rows`. For a key with a quoted part, such as a sysctl, `plan_key` returns
-    # None, so the points are not joined.
+    # Each value once, like `rows`. For a key with a quoted part, such as a sysctl, `plan_key` returns None.
     given = [] if down is None else list({str(one[down]): one[down] for one in values_of_runs}.values())
     joined = down is not None and is_in_order(given, plan_key(down.split(".")))
     of_heads = {head: [middles.get((row, head), nothing) for row in rows] for head in heads}

@@ -27,12 +27,10 @@ RESERVED = frozenset({*FIRST, *LAST, *COSTS})
 OK, FAILED = "ok", "failed"
 """The two values of the column `status`."""
 _LEFT_OUT = ("name", "flow")
-"""The keys of a summary that become no columns. They are a flow's name and its number. The number is the prefix of the
-flow's columns."""
+"""The keys of a summary that become no columns. The number of a flow is the prefix of its columns."""
 
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
-"""A pattern that matches the names of scalars with one count per category. In `drops_by_cause_pkts`, for example,
-`what` is "drops" and `unit` is "_pkts". The value of `drops_by_cause_pkts` is a dict from cause to count."""
+"""The names of scalars with one count per category, such as `drops_by_cause_pkts`, a dict from cause to count."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     for field in schema:
         values = [row.get(field.name) for row in rows]
         if pa.types.is_float64(field.type):
-            # pa.array rejects integers above 2^53 in a float64 column, so float() rounds all values first.
+            # pa.array rejects integers above 2^53 in a float64 column.
             values = [None if value is None else float(value) for value in values]
         elif pa.types.is_string(field.type):
             values = [None if value is None else str(value) for value in values]
@@ -121,8 +119,7 @@ def schema_of(
     for row in rows:
         for name, value in row.items():
             types[name] = _wider(types.get(name), _type_of(value))
-    # A parameter's type comes from its declaration: a rate is a float even if all of its values so far are whole
-    # numbers.
+    # A rate is a float even if all of its values so far are whole numbers.
     fixed = {**FIRST, **parameters, **LAST}
     inner = [name for name in types if name not in fixed]
     names = [*FIRST, *parameters, *(n for n in inner if n not in COSTS), *(n for n in COSTS if n in types), *LAST]
@@ -137,8 +134,7 @@ def _type_of(value: Any) -> pa.DataType | None:
         case bool():
             return pa.bool_()
         case int():
-            # JSON does not limit integers. An integer that int64 cannot hold would make pyarrow raise OverflowError for
-            # the complete file.
+            # JSON does not limit integers, and pyarrow would raise OverflowError for the complete file.
             return pa.int64() if -(2**63) <= value < 2**63 else pa.float64()
         case float():
             return pa.float64()
@@ -162,8 +158,7 @@ def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | 
 def _field(name: str, kind: pa.DataType | None) -> pa.Field:
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
-    # A column that is null in all runs so far gets the type float64. The metadata entry "open" allows a later run to
-    # change this type.
+    # The metadata entry "open" allows a later run to change the type of a column that is null in all runs so far.
     return pa.field(name, kind or pa.float64(), metadata=metadata | ({"open": "yes"} if kind is None else {}))
 
 

@@ -68,8 +68,8 @@ class DaskWorkers:
             time.sleep(timeout_s)
             return []
         try:
-            # `wait` uses Dask's current client. leowarp's client becomes the current client only for this call, so that
-            # it does not replace the caller's client.
+            # leowarp's client becomes Dask's current client only for this call, so that it does not replace the
+            # caller's client.
             with self._client.as_current():
                 done = wait(list(self._under_way), timeout=timeout_s, return_when="FIRST_COMPLETED").done
         except TimeoutError:
@@ -90,7 +90,7 @@ class DaskWorkers:
         if self._client.status not in ("running", "connecting"):
             raise self._gone()
         if time.monotonic() - self._counted_at > COUNT_S and self._client.status == "running":
-            # Processes are counted instead of threads, because each process makes only one batch at a time.
+            # Processes are counted, because each makes only one batch at a time.
             self.size = len(self._client.nthreads())
             self._counted_at = time.monotonic()
 
@@ -102,7 +102,6 @@ class DaskWorkers:
         if future.status in ("cancelled", "lost"):
             raise self._gone()
         try:
-            # A result stays in the memory of its worker until it is fetched.
             answer = future.result(timeout=CONNECT_S)
         except TimeoutError:
             # The worker that had the result is lost, so Dask lets another worker repeat the batch.
@@ -111,8 +110,7 @@ class DaskWorkers:
             # Dask raises KilledWorker when the number of lost workers exceeds `allowed-failures` by one.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # An exception other than KilledWorker was raised before `_results` ran, for example because the worker
-            # lacks leowarp or has another version.
+            # `_results` has not run, for example because the worker lacks leowarp or has another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))
@@ -143,16 +141,14 @@ def _connected(address: str) -> Client:
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
     """Make a batch as a Dask task, and return the results of its runs.
 
-    If an error ends the batch early, the function does not raise the error but returns it. If it were raised, the
-    client would unpickle it and lose the earlier results of the batch.
+    If an error that ends the batch early were raised, the client would lose the earlier results of the batch.
 
     Returns: The list `results` of (place, result) as in `batch.results_of`, and `fault`. `fault` is None or the error
         that ended the batch (`errors.encode_error`).
     """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
-    # Even a worker process with several threads makes one batch at a time, because the CPU time of a run is measured
-    # for the whole process.
+    # The CPU time of a run is measured for the whole process, which may have several threads.
     with _AT_WORK, tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         try:
             results += results_of(Batch.decode(encoded), Path(scratch) / "batch")
@@ -162,4 +158,3 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AT_WORK = threading.Lock()
-"""A lock that is held while this process makes a batch."""
