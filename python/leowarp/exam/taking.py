@@ -90,8 +90,7 @@ def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Pla
     if subject.modules:
         overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
     if subject.kernel is not None:
-        # The overrides also name the kernel, because names of congestion controls are checked against the kernel of the
-        # plan.
+        # Names of congestion controls are checked against the kernel of the plan.
         overrides["guest.kernel"] = str(subject.kernel)
     plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
     if seed_offset:

@@ -13,8 +13,7 @@ from scipy.stats import beta, norm
 from scipy.stats import t as student
 
 RESAMPLES = 1000
-"""The number of bootstrap samples. With 1000 samples, both ends of a 99 % interval are accurate to 3 % of the
-interval's width."""
+"""The number of bootstrap samples. Both ends of a 99 % interval are accurate to 3 % of its width."""
 
 LEVEL = 0.99
 """The nominal level of all intervals. Most intervals are approximations. Every interval should contain the true value

@@ -32,8 +32,7 @@ _REPLAY_HINT = (
     "replayed by [measured] file = ... in a scenario"
 )
 _PUBLISHED_NS = 300_000_000
-"""If an estimated phase and the published phase differ by at most this value, they are assumed to be equal. The clocks
-of recorders may have errors of up to this size."""
+"""The largest difference of an estimated phase from the published one that may be an error of the recorder's clock."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,8 @@ class Fit:
             for one in told.estimates:
                 probed = found[one.key][0]
                 if one.of == "segments" and probed.of != "segments" and number(one) < number(probed):
-                    # TCP cannot have lost more segments than it retransmitted, so a transfer gives an upper bound of
-                    # the loss. The bound replaces a higher estimate from probes, because a router may drop probes by
-                    # policy.
+                    # TCP cannot have lost more segments than it retransmitted. This upper bound replaces a higher
+                    # estimate from probes, because a router may drop probes by policy.
                     found[one.key] = (one, told.source)
         return found
 

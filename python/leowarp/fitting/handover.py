@@ -23,8 +23,7 @@ _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
 is known only to about a tenth of a second."""
 
 _MISSING = 2.5
-"""The maximum gap between answered probes. The gap is measured in intervals between probes. One lost probe makes a gap
-of two intervals, so a longer gap means that several successive probes were lost."""
+"""The maximum gap between answered probes, in intervals between probes. One lost probe makes a gap of two."""
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
 _ROUNDS, _SEEDS = 2, 5
@@ -145,8 +144,7 @@ def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: i
 
     These minimum delays matter, because a probe that is in flight during a path change contributes to the peak.
     """
-    # The simulated reconfigurations are closer together than real reconfigurations. A simulation of the same length
-    # then has more peaks.
+    # The simulated reconfigurations are closer together than real ones, which gives more peaks.
     schedule = Schedule(_SPACING_NS, probes.schedule.phase_ns % _SPACING_NS)
     drawn = dataclasses.replace(
         access, handover_min_ns=round(hold_ns), handover_max_ns=round(hold_ns), period_ns=_SPACING_NS

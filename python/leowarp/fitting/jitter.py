@@ -28,23 +28,21 @@ _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
 _SHAPES = ("uniform", "exponential")
 _CHANCE_SEEDS = range(1, 41)
-"""Slots with equal jitter differ by chance. Simulations with these seeds show by how much. With only a few simulations,
-their noise would look like a spread over slots. This noise would have the same sign in every recording."""
+"""Simulations with these seeds show by how much slots with equal jitter differ by chance. The noise of only a few
+simulations would look like a spread over slots, with the same sign in every recording."""
 _FITS = 30.0
-"""If the distance is at most this value, the shape of the distribution fits. The other shape is then not tried. The
-distance is a sum over about nine statistics: their squared differences from the recording, in standard errors."""
+"""Up to this distance, the shape of the distribution fits, and the other shape is not tried. The distance is a sum over
+about nine statistics: their squared differences from the recording, in standard errors."""
 _DAMPING, _FURTHEST = 0.02, 0.7
 """The damping of the search is a share of the normal equations' diagonal. One step of the search changes a logarithm by
 at most `_FURTHEST`."""
 _TRIMMED = 0.2
-"""For sparse probes, slots are sorted, and this share of the slots is removed at each end. A few slots with a bad view
-of the sky do not represent the jitter. For dense probes, no slots are removed. Removing slots would bias the fitted
-step."""
+"""For sparse probes, this share of the sorted slots is removed at each end, because a few slots with a bad view of the
+sky do not represent the jitter. For dense probes, removing slots would bias the fitted step."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
 """To compute the slopes of the statistics, the logarithm of a parameter is changed by one of these values. With smaller
-changes, the simulation's noise would be larger than the effect. The second value is used for `jitter_step_ns`, which is
-the length of steps. The slopes for this parameter are noisier, because another length changes every random draw after
-the first one."""
+changes, the simulation's noise would be larger than the effect. The second value is for `jitter_step_ns`, whose slopes
+are noisier, because another length of steps changes every random draw after the first one."""
 
 _NO_FINER_NS = 50_000.0
 """Half of the resolution of ping's output, in ns. Ping prints tenths of a millisecond."""
@@ -152,8 +150,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[list
             step = np.zeros(len(logs))
             step[place] = apart = _STEP_OF_STEPS if name == "jitter_step_ns" else _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * apart)
-        # The slopes of the first rounds are computed far from the solution, so they are dropped. The slopes of later
-        # rounds are averaged, because random draws make them differ.
+        # The slopes of the first rounds are computed far from the solution. The slopes of later rounds are averaged,
+        # because random draws make them differ.
         fresh = max(trial - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         logs = np.clip(logs + _step(slopes, weights, target - here), bounds[:, 0], bounds[:, 1])
@@ -242,8 +240,7 @@ def _fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) ->
     here, by_chance = float(variance(logs)), float(variance(of_made))
     least, most = (float(end) for end in resampled(logs, variance))
     fewest, largest = (float(end) for end in resampled(of_made, variance))
-    # The two variances are independent estimates. The squared error of their difference is therefore the sum of their
-    # squared errors.
+    # The squared error of the difference of two independent estimates is the sum of their squared errors.
     low = here - by_chance - float(np.hypot(here - least, largest - by_chance))
     high = here - by_chance + float(np.hypot(most - here, by_chance - fewest))
     value = here - by_chance if low > 0.0 else 0.0

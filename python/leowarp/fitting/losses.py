@@ -27,9 +27,8 @@ _APART = (0.1, 0.1, 0.5)
 """Slopes are computed with these steps in the three parameters (a share, a probability and a logarithm). The effect of
 each change is larger than the simulation's noise."""
 _RANKED = 20
-"""The number of runs of lost probes per rank. With 20 runs, `outage_max` is estimated from the length of the longest
-run. With 40 runs, it is estimated from the second longest run. The longest run of lost probes may come from two
-overlapping outages."""
+"""The number of runs of lost probes per rank. With 40 runs, `outage_max` is estimated from the second longest run,
+because the longest may come from two overlapping outages."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
 """To find the interval of `outage_max`, the estimate is multiplied by each of these factors."""
 _RECORDINGS = 2000
@@ -255,8 +254,7 @@ def _simulated_runs(
     end_ns = _SIMULATED * _SPACING_NS
     begins_ns, ends_ns = outages_ns(drawn, slots, seed=seed, duration_ns=end_ns)
     t_ns = np.arange(0, end_ns, probes.interval_ns, dtype=np.int64)
-    # An outage affects both directions: it loses probes on their way up, and probes sent earlier that are on their way
-    # back.
+    # An outage loses probes on their way up, and probes sent earlier that are on their way back.
     back_ns = (
         t_ns + round(probes.one_way_ns) + simulated_ns(access, t_ns, ("up",), seed, end_ns, begin_ns).astype(np.int64)
     )

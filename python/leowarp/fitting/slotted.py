@@ -13,9 +13,7 @@ from leowarp.timeline.recordings.measurement import Series
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 FEWEST_PROBES = 8
-"""A slot's minimum delay is valid only with this number of answered probes. Probes near the slot's ends do not
-count."""
-
+"""A slot's minimum delay is valid only with this number of answered probes away from its ends."""
 
 _DENSE_NS = 30_000_000
 

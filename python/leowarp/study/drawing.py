@@ -50,8 +50,7 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
                 with styled():
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
-            # A trial run may be too short for a figure. If a figure cannot be drawn, the page gives the reason, and the
-            # remaining figures are drawn.
+            # A trial run may be too short for a figure.
             except TraceError as error:
                 missing = error.message
         drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))

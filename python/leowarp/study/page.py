@@ -13,8 +13,7 @@ from leowarp.report import html
 from leowarp.study.claim import in_words
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
-"""The CSS class that colours each verdict on the page. On the page, the numbers of verdicts are in the order of this
-table."""
+"""The CSS class that colours each verdict on the page, in the order of the numbers of verdicts."""
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
 """The plural forms of verdicts, if they differ from the singular."""
 
@@ -101,8 +100,7 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""The page shows this number of characters of the measured result beside a verdict. Longer text is hidden until the
-reader opens the card."""
+"""The number of characters of the measured result that the page shows before the reader opens the card."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
@@ -144,8 +142,7 @@ def _shortened(measured: str) -> str:
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
-    # The page links to the figures instead of containing them. A study has about a dozen figures, each in three
-    # formats.
+    # A study has about a dozen figures, each in three formats, so the page only links to them.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")
         for figure in figures

@@ -23,8 +23,7 @@ from leowarp.study.sweep import StudyFile, run_study
 COST = "cost.json"
 """The file with the real time in seconds of each group, summed over all starts of the study."""
 MOST_WARNINGS = 8
-"""The maximum number of warnings that a page repeats. The runs of a large study usually share a few different
-warnings."""
+"""The maximum number of different warnings that a page repeats."""
 
 
 @dataclass(frozen=True)

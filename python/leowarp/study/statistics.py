@@ -94,8 +94,7 @@ def middle(values: Any) -> Middle:
     count = len(ordered)
     if count == 0:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
-    # Order statistics are used instead of mean and standard deviation. In order statistics, an infinite value, which
-    # represents an event that never happened, has a rank like any other value.
+    # In order statistics, an infinite value (an event that never happened) has a rank like any other value.
     found = median_interval(ordered.tolist())
     _, confidence_ratio = order_interval(count)
     return Middle(found.median, found.low, found.high, count, confidence_ratio)
@@ -108,8 +107,7 @@ def paired(rows: pd.DataFrame, column: str, one: str, other: str) -> pd.DataFram
     one, other: The two variants, as values in the column `variant`.
     Returns: The columns `seed, one, other`, sorted by seed. A seed is dropped if only one of the variants has it.
     """
-    # Rows are joined by seed. If the two variants were treated as independent samples, the spread between paths would
-    # widen the interval of their difference.
+    # With independent samples, the spread between paths would widen the interval of the variants' difference.
     mine = rows[rows["variant"] == one][["seed", column]].rename(columns={column: "one"})
     theirs = rows[rows["variant"] == other][["seed", column]].rename(columns={column: "other"})
     return mine.merge(theirs, on="seed").dropna().sort_values("seed").reset_index(drop=True)

@@ -129,8 +129,7 @@ def validate(
             found.append(one)
             continue
         tell(f"{one.name}: fitting, then runs in the guest")
-        # A recording of probes is compared with a fit to these probes alone, and a transfer with a fit to all
-        # recordings of its link.
+        # A transfer is compared with a fit to all recordings of its link, and probes with a fit to these alone.
         of_link = by_link[one.link] if one.measurement.transfer is not None else [one.measurement]
         try:
             found.append(_compared(one, of_link, folder / one.name, longest_ns, seed))
@@ -201,8 +200,7 @@ def _compared(
         else:
             schedule = Schedule(schedule.period_ns, (schedule.phase_ns - zero_ns) % schedule.period_ns)
         recorded = of_probes(held.round_trip, schedule)
-        # The run ends with the last probe, because the replay ends there. The pings of the run's last second are not
-        # evaluated.
+        # The run ends with the last probe, because the replay ends there.
         span_ns = int(held.round_trip.t_ns[-1])
     folder.mkdir(parents=True, exist_ok=True)
     fitted: Fit | None = None

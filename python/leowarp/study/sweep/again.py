@@ -54,8 +54,7 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # The search covers all plans that the study has ever had, because the run may belong to an earlier version of the
-    # study file.
+    # The run may belong to an earlier version of the study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(
@@ -70,8 +69,7 @@ def run_again(
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
     # Costs are left out, because they differ at each execution.
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
-    # If a scalar has the same name as a column of the study (such as `seed`), the scalar's column is called
-    # `summary_...`.
+    # A scalar with the name of another column (such as `seed`) is in `summary_...`.
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest
     origin = {

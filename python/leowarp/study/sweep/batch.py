@@ -64,9 +64,8 @@ class Batch:
 
     def encode(self) -> dict[str, Any]:
         """Return the batch as JSON, for `DaskWorkers`."""
-        # The maker may be an object of any class, and JSON cannot represent such objects. The maker is therefore
-        # pickled. Pickling is safe here: a batch goes only from the study's process to its own workers, and never
-        # through a file.
+        # The maker may be of any class, so it is pickled. Pickling is safe here: a batch goes only from the study's
+        # process to its own workers, and never through a file.
         return {
             "number": self.number,
             "orders": [asdict(order) for order in self.orders],
@@ -110,8 +109,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "summary": made.summary,
                     "costs": made.costs,
                     "warnings": list(made.warnings),
-                    # Errors are sent as kind, message and hint, because another version may be unable to unpickle an
-                    # exception object.
+                    # Another version may be unable to unpickle an exception object.
                     "error": None if made.error is None else encode_error(made.error),
                 },
             )

@@ -19,16 +19,13 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""The names of temporary files end in this text. The names also begin with a dot, so that readers of a data set ignore
-the files."""
+"""The end of the names of temporary files. They begin with a dot, so that readers of a data set ignore them."""
 
 # The disk is full, the user's quota is used up, or the file exceeds the size limit of the process (ulimit -f).
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# The exchange of two names fails with ENOSYS if the kernel cannot exchange names. It fails with EINVAL if the file
-# system cannot, for instance NFS (see rename(2)).
+# The kernel (ENOSYS) or the file system (EINVAL, for instance NFS) cannot exchange names (see rename(2)).
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
-# Constants of linux/fcntl.h and linux/fs.h: AT_FDCWD makes names relative to the working directory; RENAME_EXCHANGE
-# exchanges two names.
+# Constants of linux/fcntl.h (names are relative to the working directory) and linux/fs.h.
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 

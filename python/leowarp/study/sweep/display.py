@@ -82,8 +82,7 @@ class Pace:
         self._with_cost += len(cpu_s)
         now = time.monotonic()
         self._marks.append((now, self._runs))
-        # A rate needs two marks, and long runs set few marks. The last two marks are therefore never removed, even if
-        # they are old.
+        # A rate needs two marks, and long runs set few marks, so the last two are never removed.
         while len(self._marks) > 2 and self._marks[0][0] < now - WINDOW_S:
             self._marks.popleft()
 

@@ -51,8 +51,7 @@ STUDY = "study.toml"
 SCRATCH = ".scratch"
 """The folder in which local workers make their runs. The folder is deleted at the end."""
 MOST_PARTITIONS = 64
-"""The data set is partitioned by a parameter only if the parameter has at most this number of values. A parameter with
-more values would give many small files, which are slower to read than one file."""
+"""The data set is partitioned only by a parameter with at most so many values, because many small files read slowly."""
 
 
 @dataclass(frozen=True)
@@ -234,8 +233,7 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
 def _started(
     folder: Path, facts: StudyFacts, file: StudyFile | None, planned: Sequence[PlannedRun], options: Options
 ) -> StudyResult:
-    # All checks that may reject the study come before anything is written. If the user does not trust its code, no
-    # files are left behind.
+    # All checks that may reject the study come before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, planned, options.trust))
     _refuse_parameters(facts.name, planned, options)

@@ -157,8 +157,7 @@ def _size(count_bytes: float) -> str:
 RUN_CPU_S = 0.1
 """The CPU time in s of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6
-"""The CPU time in s per packet. It does not depend on the packet's path. It is spent in sockets, capture and
-records."""
+"""The CPU time in s per packet in sockets, capture and records, whatever its path."""
 HOP_CPU_S = 0.55e-6
 """The CPU time in s for one packet on one link of its path."""
 UNSHAPED_BPS = 1e9

@@ -21,8 +21,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 TRIES, PAUSE_S = 4, 0.05
-"""The number of attempts to get the lock, and the time between them in s. Several attempts are needed, because `holder`
-takes the lock for a moment to test it."""
+"""The number of attempts to get the lock, which `holder` takes for a moment, and the time between them in s."""
 
 
 class Holding:

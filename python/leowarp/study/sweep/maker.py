@@ -42,8 +42,7 @@ class Maker:
         kernel: The `guest.kernel` of a plan: "default", or a file.
         """
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
-        # The checksums cover the content, because two builds of one version may differ, and the run id must identify
-        # the executed code.
+        # Two builds of one version may differ, and the run id must identify the executed code.
         return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
 
     def declared(

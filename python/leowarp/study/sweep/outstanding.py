@@ -35,8 +35,7 @@ class Outstanding:
     def take(self, most: int) -> list[StudyRun]:
         """Take at most `most` runs from the queue that contains the next run of the study, which must exist. A run that
         must be made alone is taken alone."""
-        # The queue whose first run has the lowest number comes next, so that runs are made in the order of the study. A
-        # study that is stopped early therefore has results of the first seeds for all combinations.
+        # A study that is stopped early has results of the first seeds for all combinations.
         queue = min((queue for queue in (self._alone, *self._others.values()) if queue), key=lambda q: q[0].number)
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 

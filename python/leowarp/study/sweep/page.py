@@ -32,8 +32,7 @@ PAGE = "index.html"
 METRICS = (
     "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
-"""The scalars that the page may show, in order of preference. The page shows the first scalar that at least one run
-has."""
+"""The scalars of which the page shows the first that at least one run has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 """The maximum numbers of rows, columns and failures on the page."""
@@ -132,8 +131,7 @@ def _results(frame: pd.DataFrame, by_id: Mapping[str, StudyRun], metric: str) ->
 
     scalar = scalars.by_name(scalars.TCP, scalars.PROBE, scalars.RUN).get(re.sub(r"^flow[0-9]+_", "", metric))
     unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
-    # Values are shown as they are written in the study file. For a queue, "25 pkts" is clearer than its three columns
-    # in the results.
+    # Values are shown as written: for a queue, "25 pkts" is clearer than its three columns in the results.
     values_of_runs = [by_id[run_id].values for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
@@ -198,8 +196,7 @@ def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: s
         every = math.ceil(len(places) / 12)
         axes.set_xticks(range(0, len(places), every), [name[:24] for name in places[::every]])
         axes.set_xlim(-0.5, len(places) - 0.5)
-        # If values differ much, the axis begins at 0: if it began just below the smallest value, the ratio between
-        # large and small values would seem larger than it is.
+        # If the axis began just below the smallest value, the ratio of the values would seem larger than it is.
         lowest, highest = min(value.low for value in values), max(value.high for value in values)
         if 0 <= lowest < 0.7 * highest:
             axes.set_ylim(bottom=0)

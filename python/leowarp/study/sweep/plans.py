@@ -131,8 +131,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
     if path.exists():
         old = parquetfiles.read_table(path, hint=_HINT)
         known = set(table["run_id"].to_pylist())
-        # A run that left the study keeps its plan, because its results remain, and `run-again` must work for every row
-        # of the results.
+        # A run that left the study keeps its plan, because `run-again` must work for every row of the results.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
         # Columns that this version does not write are dropped.
         kept, gone = kept.select(table.column_names), len(kept)
@@ -171,8 +170,7 @@ def read_facts(folder: Path) -> StudyFacts:
     """
     path = _path(folder)
     try:
-        # The settings are in the metadata of the plans' table. Settings and plans are in one file, so they are replaced
-        # in one step and always belong to the same start of the study.
+        # Settings and plans are in one file, so they always belong to the same start of the study.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
         # The name of the partition column becomes a folder name, so it must be a plain name.

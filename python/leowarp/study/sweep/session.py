@@ -25,9 +25,7 @@ MOST_LOST_WORKERS = 3
 """A run fails if this many workers have died while making it."""
 
 MOST_HOST_ERRORS = 3
-"""The study ends after this number of successive runs with a machine error. The session then assumes a fault of the
-machine, and not of the runs."""
-
+"""After this number of successive runs with a machine error, the study ends, for a fault of the machine."""
 WAIT_S = 1.0
 """The longest time in s for which the session waits for workers. It then updates the progress again."""
 RUNS = "runs"
@@ -102,8 +100,7 @@ class Session:
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
         self._task, self._store, self._workers, self._show = task, store, workers, show
-        # Failed runs have a row, so they are not repeated. With `retry_failed`, the caller has dropped the rows of
-        # failed runs.
+        # Failed runs have a row, which the caller has dropped with `retry_failed`.
         self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
         self._under_way: dict[int, _UnderWay] = {}
         self._given = 0
@@ -128,13 +125,11 @@ class Session:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
-            # The rows of runs that were set aside are written last. Until then, another run may show that the machine
-            # can make runs.
+            # Until here, another run may show that the machine can make runs.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
-            # `end` returns the results of runs that are complete but not reported yet. If a worker has written a result
-            # into its pipe, the result is stored. The run that the worker was making is lost.
+            # A result that a worker has written into its pipe is stored. The run that it was making is lost.
             self._write(self._rows(self._workers.end()))
             raise
 
@@ -153,8 +148,8 @@ class Session:
         """Return a batch of runs with the same kernel and origin. It contains the input files of the plans, because
         other machines cannot read the study's directory."""
         first = runs[0]
-        # If `keep` is "failed", batches of several runs write no directories. Few runs fail, and writing a directory
-        # takes longer than computing the summary.
+        # If `keep` is "failed", batches of several runs write no directories, because few runs fail, and writing takes
+        # longer than computing the summary.
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
             Order(run.plan, run.inputs, str(self._fresh_directory(run)) if is_kept else None) for run in runs
@@ -217,8 +212,7 @@ class Session:
         `MOST_LOST_WORKERS` workers died while making it."""
         rows, together = [], []
         for run in reversed(unfinished):
-            # `lost` may exceed 1, because Dask itself gives the batch of a lost worker to other workers
-            # (`KilledWorker`).
+            # `lost` may exceed 1, because Dask itself gives a lost batch to other workers (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
@@ -237,8 +231,7 @@ class Session:
         self._any_good, self._host_errors_in_a_row = True, 0
         rows = [run.row(result), *(other.row(failure) for other, failure in self._put_aside)]
         self._put_aside = []
-        # With `keep = "failed"`, a run that was made alone has written its directory. The directory of a run that
-        # succeeded is deleted.
+        # A run that was made alone has written its directory, even if it succeeded.
         if self._task.keep == "failed":
             plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows
@@ -273,8 +266,7 @@ class Session:
         return HostError(f"the study stopped at the run {run.run_id} ({run}): {error.message}", hint=hint)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        # Rows are written to disk before they are counted. A run that was displayed as done is thus not lost if the
-        # process is killed.
+        # A run that was displayed as done is not lost if the process is killed.
         self._store.add(rows)
         if rows:
             self._done += len(rows)

@@ -48,8 +48,7 @@ def study_status(folder: Path | str) -> StudyStatus:
     Raises TraceError if the directory is not a study's directory.
     """
     folder = Path(folder)
-    # The directory is checked before a file is opened. A pipe with the name plans.parquet, for example, would block the
-    # reader forever.
+    # A pipe with the name plans.parquet, for example, would block the reader forever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
     table, journal = read_results(folder)

@@ -35,17 +35,14 @@ JOURNAL = "journal.jsonl"
 """The file with the rows that are not yet in a Parquet file."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""The limits of the journal. Rows move to a Parquet file after `FLUSH_ROWS` rows, or `FLUSH_S` seconds after the last
-move. More frequent moves would take more time in total, because each Parquet file needs a sync. If rows moved less
-often, status commands would be slower, because each one reads the complete journal."""
+"""Rows move to a Parquet file after so many rows, or so many seconds after the last move. Each Parquet file needs a
+sync. If rows moved less often, status commands would be slower, because each one reads the complete journal."""
 
 MOST_FILES = 200
-"""While the study runs, the files are merged if there are more than this number. At the end of the study, the files are
-always merged."""
+"""While the study runs, the files are merged if there are more than this number. At its end, they always are."""
 
 LOOKS = 20
-"""The maximum number of attempts to read the results. An attempt fails if another process replaces the files during the
-attempt."""
+"""The maximum number of attempts to read the results, which fail if another process replaces the files."""
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"

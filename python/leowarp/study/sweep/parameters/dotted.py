@@ -14,8 +14,8 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""A dict from the table with which a dotted key begins to the number of the key's parts. Keys of all tables that are
-not listed have two parts. Keys of queue parameters have three parts in every table."""
+"""The number of a dotted key's parts, by its first part. All other keys have two parts, but those of queue parameters
+have three in every table."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:

@@ -28,16 +28,14 @@ _OTHER_SEED = 987_654_321
 """A seed that occurs in no study. `around_seed` uses it to find the seed's place in the text of a plan."""
 
 MOST_COMBINATIONS = 100_000
-"""The maximum number of combinations. Before the first run, each combination is loaded and checked, which takes 5
-ms."""
+"""The maximum number of combinations. Each is loaded and checked before the first run, which takes 5 ms."""
 
 MOST_PRODUCT = 2_000_000
-"""The maximum number of combinations before `exclude` and `only` are applied. Testing a combination against both takes
-5 us."""
+"""The maximum number of combinations before `exclude` and `only` are applied, which takes 5 us for each."""
 
 MOST_RUNS = 1_000_000
 """The maximum number of runs: combinations times seeds. Each run takes 500 bytes of memory in this process, and at
-least 0.1 s of processor time. A study with this number of runs takes more than a day of processor time."""
+least 0.1 s of processor time, which is more than a day in all."""
 
 MOST_PROBLEMS = 20
 """The maximum number of mistakes that are shown at once, because more do not fit on a screen."""
@@ -62,8 +60,7 @@ class Combination:
     @cached_property
     def around_seed(self) -> tuple[str, str]:
         """Return the two parts of the plan's text: before the seed, and after it."""
-        # The text includes every default, so that the run does not change if a later version of leowarp has other
-        # defaults.
+        # The text includes every default, so that the run does not change with the defaults of later versions.
         text = self.plan.to_toml()
         # The seed is replaced in the text, because writing the plan again for each of, say, 30 seeds would be slower.
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
@@ -126,8 +123,7 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     for values in values_of(study):
         try:
             combinations.append(_combination(study, values))
-            # Before the first run, this check finds files from which no timeline can be made. An example is a wrong
-            # recording of a measured path.
+            # No timeline can be made from some files, such as a wrong recording of a measured path.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
@@ -185,8 +181,7 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
         for joined in study.dimensions
     ]  # fmt: skip
-    # Combinations are generated one at a time. Before `exclude` and `only` are applied, there may be far more
-    # combinations than the study has.
+    # Before `exclude` and `only` are applied, there may be far more combinations than the study has.
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}

@@ -31,11 +31,9 @@ from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
 """The keys that are allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
-"""The values of `[keep] runs`, with the default first. The value says which run directories are stored beside the
-results."""
+"""The values of `[keep] runs`, the run directories that are stored beside the results, with the default first."""
 STUDY_SCHEMA = 1
-"""The only value of `schema` that this version of leowarp can read. If a file has no `schema`, this value is
-assumed."""
+"""The only value of `schema` that this version of leowarp can read, and the default."""
 MOST_SEEDS = 1_000_000
 """The maximum number of seeds. Every seed becomes a row of `plans.parquet` before the first run, so a mistyped count
 could fill the memory."""
@@ -159,8 +157,7 @@ class StudyFile:
         problems = Problems()
         for key, node in document.value.items():
             if key not in KEYS:
-                # An unknown key is an error: for example, a mistyped `[sets]` would silently leave every run with the
-                # scenario's own values.
+                # A mistyped `[sets]` would silently leave every run with the scenario's own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
         # The keys of another version could have a different meaning.
         version = document.get("schema")
@@ -394,8 +391,7 @@ def _keep(document: Node, problems: Problems) -> str:
 
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
     if study.seeds is not None:
-        # If a parameter has a different mistake, it is missing from the study's dimensions. The keys therefore come
-        # from `varied`.
+        # A parameter with a different mistake is missing from the study's dimensions.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")

@@ -32,8 +32,7 @@ class PlanKey:
         """Return an attribute of the key's section in a plan, such as `queue_bytes` of a queue."""
         owner: Any = plan
         for part in self.parts[:-1]:
-            # A plan stores its medium in the attribute `medium`, whichever section of the scenario describes the
-            # medium.
+            # A plan stores its medium in `medium`, whichever section of the scenario describes it.
             if owner is plan and part == plan.medium.NAME:
                 owner = plan.medium
             elif isinstance(owner, tuple):

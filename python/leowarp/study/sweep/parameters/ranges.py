@@ -25,8 +25,7 @@ MOST_SHOWN = 12
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 100_000
-"""The maximum number of values of a range. Without a limit, a step with a wrong unit ("1 us" instead of "1 ms") could
-fill the memory."""
+"""The maximum number of values of a range. A step with a wrong unit ("1 us" for "1 ms") could fill the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
