@@ -164,9 +164,7 @@ class StudyFile:
         if version is not None and version.value != STUDY_SCHEMA:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
             problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
-        varied = _Varied(problems)
-        # Parameters are read before conditions, because a condition may use only values that some parameter has.
-        varied.read(document)
+        varied = _Varied(document, problems)
         study = cls(
             name=_name(document, problems),
             scenario=_scenario(document, problems),
@@ -193,14 +191,12 @@ class _Varied:
     origins: The position of each varied key in the file.
     """
 
-    def __init__(self, problems: Problems) -> None:
+    def __init__(self, document: Node, problems: Problems) -> None:
+        """Read `[parameters]` and `[[together]]`. The dimensions of `[[together]]` come last, so they vary fastest."""
         self._problems = problems
         self.dimensions: list[tuple[Parameter, ...]] = []
         self.values: dict[str, list[Any]] = {}
         self.origins: dict[str, Origin] = {}
-
-    def read(self, document: Node) -> None:
-        """Read `[parameters]` and `[[together]]`. The dimensions of `[[together]]` come last, so they vary fastest."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
         for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
