@@ -51,7 +51,7 @@ STUDY = "study.toml"
 SCRATCH = ".scratch"
 """The folder in which local workers make their runs. The folder is deleted at the end."""
 MOST_PARTITIONS = 64
-"""The data set is partitioned only by a parameter with at most so many values, because many small files read slowly."""
+"""The largest number of values of a parameter that partitions the data set, because many small files read slowly."""
 
 
 @dataclass(frozen=True)

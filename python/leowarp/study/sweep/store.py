@@ -35,8 +35,8 @@ JOURNAL = "journal.jsonl"
 """The file with the rows that are not yet in a Parquet file."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move to a Parquet file after so many rows, or so many seconds after the last move. Each Parquet file needs a
-sync. If rows moved less often, status commands would be slower, because each one reads the complete journal."""
+"""The number of rows, or the time since the last move, after which rows move to a Parquet file, which needs a sync. If
+rows moved less often, status commands would be slower, because each one reads the complete journal."""
 
 MOST_FILES = 200
 """While the study runs, the files are merged if there are more than this number. At its end, they always are."""
