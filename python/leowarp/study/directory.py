@@ -61,7 +61,7 @@ def make_runs(
         target = folder / "runs" / run.slug
         job = Job(example_file(run.example), target, {**settings, **run.set}, label=run.slug)
         # The text has every default, so a run is repeated if a newer version of leowarp changes a default.
-        if not force and _is_made(target, _plan_text(job)):
+        if not force and _is_made(target, scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()):
             done[run.slug] = target
         else:
             jobs.append(job)
@@ -116,10 +116,6 @@ def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
         target.mkdir(parents=True)
         # The file is copied, not linked, so that the data set can be moved without the runs.
         shutil.copyfile(path / layout.METRICS, target / "metrics.parquet")
-
-
-def _plan_text(job: Job) -> str:
-    return scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
 
 
 def _is_made(target: Path, plan: str) -> bool:
