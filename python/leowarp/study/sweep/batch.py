@@ -66,15 +66,8 @@ class Batch:
         """Return the batch as JSON, for `DaskWorkers`."""
         # The maker may be of any class, so it is pickled. Pickling is safe here: a batch goes only from the study's
         # process to its own workers, and never through a file.
-        return {
-            "number": self.number,
-            "orders": [asdict(order) for order in self.orders],
-            "inputs": dict(self.inputs),
-            "kernel": self.kernel,
-            "image": list(self.image),
-            "version": self.version,
-            "maker": base64.b64encode(pickle.dumps(self.maker)).decode(),
-        }
+        maker = base64.b64encode(pickle.dumps(self.maker)).decode()
+        return vars(self) | {"orders": [asdict(order) for order in self.orders], "maker": maker}
 
     @classmethod
     def decode(cls, encoded: Mapping[str, Any]) -> Batch:
