@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from leowarp import scalars
+
 FIRST = {"run_id": pa.string(), "number": pa.int64(), "in_study": pa.bool_(), "status": pa.string(), "seed": pa.int64()}
 """The columns that every row has, before the parameters' columns."""
 LAST = {
@@ -55,33 +57,21 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     >>> flat({"route_changes": 3, "drops_by_cause_pkts": {"queue": 7}, "flows": [{"flow": 0, "lost_pkts": 7}]})
     {'route_changes': 3, 'drops_queue_pkts': 7, 'flow0_lost_pkts': 7}
     """
-    row = _scalars(summary, "")
-    for flow in summary.get("flows") or []:
-        row |= _scalars(flow, f"flow{flow['flow']}_")
-    return row
+    sections = [("", summary)] + [(f"flow{flow['flow']}_", flow) for flow in summary.get("flows") or []]
+    return {
+        prefix + _column(name): None if isinstance(value, float) and math.isnan(value) else value
+        for prefix, section in sections
+        for name, value in scalars.flat(section).items()
+        if name not in _LEFT_OUT and not isinstance(value, Mapping | list | tuple)
+    }
 
 
-def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Return the scalars of a section of a summary as one flat dict. The name of a nested object becomes a prefix:
-    `{"fairness": {"jain_index": 1}}` becomes `fairness_jain_index`."""
-    columns: dict[str, Any] = {}
-    for key, value in section.items():
-        if key in _LEFT_OUT:
-            continue
-        if isinstance(value, Mapping):
-            by = _BY.fullmatch(key)
-            for inner, scalar in value.items():
-                name = f"{by['what']}_{inner}{by['unit']}" if by else f"{key}_{inner}"
-                if not isinstance(scalar, Mapping | list | tuple):
-                    columns[prefix + name] = _scalar(scalar)
-        elif not isinstance(value, list | tuple):
-            columns[prefix + key] = _scalar(value)
-    return columns
-
-
-def _scalar(value: Any) -> Any:
-    # Missing values are null everywhere.
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _column(name: str) -> str:
+    """Return the column of a declared scalar: for `fairness.jain_index`, it is `fairness_jain_index`."""
+    key, _, inner = name.partition(".")
+    if inner and (by := _BY.fullmatch(key)):
+        return f"{by['what']}_{inner}{by['unit']}"
+    return f"{key}_{inner}" if inner else key
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
