@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from statistics import mean
 from typing import Any
@@ -29,11 +30,8 @@ def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
         name: float("inf") if (value := row["value"]) is None else sign * float(f"{value:.3g}")
         for name, row in rows.items()
     }
-    found = {}
-    for name, key in keys.items():
-        before, same = (sum(test(other) for other in keys.values()) for test in (key.__gt__, key.__eq__))
-        found[name] = before + (same + 1) / 2
-    return found
+    ordered = sorted(keys.values())
+    return {name: (bisect_left(ordered, key) + bisect_right(ordered, key) + 1) / 2 for name, key in keys.items()}
 
 
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
