@@ -21,7 +21,7 @@ from leowarp.running.workers import LocalWorkers
 from leowarp.scenario import Plan
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
-from leowarp.study.sweep.lock import Holding
+from leowarp.study.sweep.lock import holding
 from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.manifest import STUDY as STUDY_KIND
 from leowarp.study.sweep.manifest import remove_manifest, write_manifest
@@ -223,7 +223,7 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
     """Continue the study of a directory, even if the study file was changed or deleted."""
     # The study's facts are read before the lock is opened, so that a directory without a study gets no lock file.
     read_facts(folder)
-    with Holding(folder):
+    with holding(folder):
         # The settings are read under the lock, because the process that held the lock before may have changed them.
         facts, runs = read_facts(folder), read_plans(folder)
         trust.demand_code(_code_of(folder, runs, options.trust))
@@ -239,7 +239,7 @@ def _started(
     _refuse_parameters(facts.name, planned, options)
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with Holding(folder):
+    with holding(folder):
         # Another study may have started in the directory since the first check.
         _refuse_what_is_not_ours(folder, facts.name)
         return _held(folder, facts, file, planned, options)
