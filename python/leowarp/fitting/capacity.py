@@ -21,7 +21,7 @@ _WIRE = WIRE_BYTES / SEGMENT_BYTES
 """The number of bytes that a link carries per byte of payload, if segments are full."""
 
 
-def fit_capacity(capacity: Capacity, way: str, access: Access, schedule: Schedule) -> list[Found]:
+def fit_capacity(capacity: Capacity, way: str, schedule: Schedule) -> list[Found]:
     """Estimate the median capacity of the slots, and the spread between slots, from a capacity trace."""
     key = "capacity" if way == "down" else "capacity_up"
     end_ns = max(capacity.end_ns, int(capacity.t_ns[-1]) + 1)

@@ -48,13 +48,6 @@ class Estimate:
     of: str
     note: str
 
-    def holds(self, truth: float) -> bool:
-        """Return whether a value is inside the interval of this estimate. The estimate must not be a tuple of
-        quantiles."""
-        assert not isinstance(self.low, tuple)
-        assert not isinstance(self.high, tuple)
-        return self.low is not None and self.high is not None and self.low <= truth <= self.high
-
 
 @dataclass(frozen=True)
 class Untold:

@@ -130,7 +130,7 @@ def _told(measurement: Measurement, access: Access) -> Told:
             found += _delays(measurement, schedule, access)
     for way, capacity in (("down", measurement.capacity_down), ("up", measurement.capacity_up)):
         if capacity is not None:
-            found += fit_capacity(capacity, way, access, schedule)
+            found += fit_capacity(capacity, way, schedule)
     for transfer in (measurement.transfer, measurement.transfer_back):
         if transfer is not None:
             found += carried(transfer, access, schedule) + fit_bursts(transfer, access) + retransmitted(transfer)
