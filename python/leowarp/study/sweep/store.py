@@ -88,11 +88,12 @@ class Store:
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
-            stored, schema, self._files = _read(self._results)
-            # If a parameter was added to the study later, it is null in older rows.
-            self._schema = None if schema is None else schema_of((), schema, layout.parameters)
+            stored, self._files = _read(self._results)
+            self._schema: pa.Schema | None = None
             self.status: dict[str, str] = {}
             if stored is not None:
+                # If a parameter was added to the study later, it is null in older rows.
+                self._schema = schema_of((), stored.schema, layout.parameters)
                 self.status = dict(zip(stored["run_id"].to_pylist(), stored["status"].to_pylist(), strict=True))
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
@@ -146,7 +147,7 @@ class Store:
                 # If a column or type is new, all files are written again: most readers would treat files with different
                 # schemas as different tables. If there are no files yet, the new rows alone define the schema.
                 if (self._files and not alike) or self._files > MOST_FILES:
-                    old, _, _ = _read(self._results)
+                    old, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
                 else:
                     # Existing files are not changed, because a reader may have opened them.
@@ -165,7 +166,7 @@ class Store:
         """
         self.flush()
         with disk.writing(self._folder):
-            table, _, files = _read(self._results)
+            table, files = _read(self._results)
             if table is not None and files > len(set(_partitions(table, self._layout.partition))):
                 self._write_anew(table)
 
@@ -179,10 +180,10 @@ class Store:
         runs: The number and the parameter columns of each run, by run id.
         """
         with disk.writing(self._folder):
-            table, schema, _ = _read(self._results)
-            if table is None or schema is None:
+            table, _ = _read(self._results)
+            if table is None:
                 return
-            aligned = _aligned(table, schema_of((), schema, self._layout.parameters), runs)
+            aligned = _aligned(table, schema_of((), table.schema, self._layout.parameters), runs)
             # If an unchanged study is continued, no file needs to be written again.
             if not aligned.equals(table) or _written_partition(self._results) != self._layout.partition:
                 self._write_anew(aligned)
@@ -194,7 +195,7 @@ class Store:
         run_ids: All of them are in `status`.
         """
         with disk.writing(self._folder):
-            table, _, _ = _read(self._results)
+            table, _ = _read(self._results)
             if table is None or not run_ids:
                 return
             # Rows go before their runs are repeated, so that a killed study makes these runs at its next start.
@@ -209,7 +210,7 @@ class Store:
             do not depend on rows.
         """
         self.flush()
-        table, _, _ = _read(self._results)
+        table, _ = _read(self._results)
         if table is None:
             table = table_of((), schema_of((), None, self._layout.parameters))
         return _sorted(table.select(schema_of((), table.schema, self._layout.parameters).names))
@@ -274,7 +275,7 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
         # The journal is read first, because a row is removed from the journal only after it is in a file.
         journal = _read_journal(folder / JOURNAL)
         try:
-            table, _, _ = _read(folder / RESULTS)
+            table, _ = _read(folder / RESULTS)
         except FileNotFoundError:
             # Another process replaced the data set.
             continue
@@ -283,12 +284,8 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
     raise TraceError(f"cannot read {folder / RESULTS}: its files change all the time", hint="try again in a moment")
 
 
-def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
-    """Return all rows without duplicates, their schema and the number of files. The schema includes the partition
-    column.
-
-    If there are no files, the result is (None, None, 0).
-    """
+def _read(results: Path) -> tuple[pa.Table | None, int]:
+    """Return all rows without duplicates, with the partition column, and the number of files. No files: (None, 0)."""
     tables = []
     # File names are sorted, so that the order of rows does not depend on the order of directory entries.
     for path in sorted(results.glob("*/*.parquet")):
@@ -308,7 +305,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
             raise _damaged(path, error) from error
         tables.append(table.replace_schema_metadata(None).append_column(pa.field(key, kind), column))
     if not tables:
-        return None, None, 0
+        return None, 0
     try:
         # All files of a data set should have the same types. If types differ, the widest type is used.
         schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
@@ -319,7 +316,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
         # `run_id` and `status` decide which runs are repeated, so they are checked before they are used.
         if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
             raise _damaged(results, f"not every row has a {name}")
-    return joined, schema, len(tables)
+    return joined, len(tables)
 
 
 def _whole(path: Path) -> pa.Table:
