@@ -142,16 +142,18 @@ def _read(
     recording: str, folder: Path, columns: tuple[str, ...] | None, received: bool, interval_ns: int | None, profile: str
 ) -> _Given | Skipped:
     public = PUBLIC.get(recording)
-    path = Path(recording) if public is None else folder / public.file_name
-    name, link = path.stem, "given"
     try:
-        if public is None and not path.is_file():
-            why = "there is no such file, and no public recording of this name (leowarp validate --list)"
-            return Skipped(recording, why, None)
-        if public is not None and public.found(folder) is None:
-            why = f"{path} has another content than sha256 {public.sha256}" if path.is_file() else "not fetched"
-            return Skipped(public.name, why, public.command(folder))
-        if public is not None:
+        if public is None:
+            path = Path(recording)
+            if not path.is_file():
+                why = "there is no such file, and no public recording of this name (leowarp validate --list)"
+                return Skipped(recording, why, None)
+            name, link = path.stem, "given"
+        else:
+            path = folder / public.file_name
+            if public.found(folder) is None:
+                why = f"{path} has another content than sha256 {public.sha256}" if path.is_file() else "not fetched"
+                return Skipped(public.name, why, public.command(folder))
             name, link, profile = public.name, public.link, public.profile
             columns, received, interval_ns = public.columns, public.received, None
         measurement = read(path, interval_ns=interval_ns, columns=columns)
