@@ -26,12 +26,14 @@ def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
     reached a value has the last rank.
     """
     sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
-    keys = {
-        name: float("inf") if (value := row["value"]) is None else sign * float(f"{value:.3g}")
-        for name, row in rows.items()
-    }
+    keys = {name: _key(row, sign) for name, row in rows.items()}
     ordered = sorted(keys.values())
     return {name: (bisect_left(ordered, key) + bisect_right(ordered, key) + 1) / 2 for name, key in keys.items()}
+
+
+def _key(row: dict[str, Any], sign: float) -> float:
+    value = row["value"]
+    return float("inf") if value is None else sign * float(f"{value:.3g}")
 
 
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:

@@ -17,8 +17,11 @@ from leowarp.exam.verdict import Judged
 
 
 def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> None:
-    """Write all files into the exam's directory. `command` repeats the exam, and `baseline` is an earlier one's
-    document."""
+    """Write all files into the exam's directory.
+
+    command: The command line that repeats the exam, for the page.
+    baseline: The document of an earlier exam, with which the page compares this one.
+    """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, _junit_text(exam).encode())
     # Cases are sorted by run, because only a few runs are cached and each should be read only once.

@@ -26,6 +26,7 @@ class Subject:
 
     algorithm: The value of a flow's `congestion_control`.
     modules: The C files of kernel modules, which are compiled for the guest kernel.
+    kernel: The guest kernel instead of the default kernel, if any.
     """
 
     algorithm: str
@@ -110,7 +111,8 @@ def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def changed(now: Sequence[dict[str, Any]], before: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the cases that differ from an earlier exam in verdict or value, as (name, old result, new result)."""
+    """Return the cases that differ from an earlier exam in verdict or value, as (name, old result, new result). A case
+    that only one of the two exams has is included."""
     old, new = by_case(before), {row["case"]: row for row in now}
     found = []
     for key in dict.fromkeys([*new, *old]):

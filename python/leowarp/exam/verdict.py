@@ -81,7 +81,7 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
     try:
         measured = case.rule.how.of(opened(made), None if control is None else opened(control), case.rule.arguments)
     except LeowarpError as error:
-        # The exam continues, because other cases use different runs.
+        # The directory was damaged after the run. The exam continues, because other cases use different runs.
         return Judged(case, "fail", None, f"the run cannot be read: {_why(error)}", None, None)
     verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
     return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)

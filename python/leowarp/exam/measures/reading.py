@@ -32,8 +32,11 @@ class Measured:
 
 
 def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
-    """Return the bytes that a flow has received until each time in `t_ns`, in order for TCP, as a float64 array of the
-    same shape. Values between samples are interpolated, as in `metrics.goodput`."""
+    """Return the bytes that a flow has received until each time in `t_ns`, as a float64 array of the same shape. For a
+    TCP flow, these are in-order bytes. For any other flow, all payload bytes that arrived are counted.
+
+    Values between samples are interpolated, as in `metrics.goodput`.
+    """
     if run.plan.flows[flow].kind == "tcp":
         at_ns, received = metrics.counter(run.tables, flow, "in_order")
     else:
