@@ -181,10 +181,10 @@ def _delays(measurement: Measurement, schedule: Schedule, access: Access) -> lis
         if len(probes.floors_ns(probes.series.delay_ns)[0]) < _FEWEST_SLOTS:
             return [*found, Untold("base_rtts", f"fewer than {_FEWEST_SLOTS} slots with {FEWEST_PROBES} probes each")]
         jitter = fit_jitter(probes, access, ("up", "down") if name == "round_trip" else (name,))
-        # With both one-way series, each direction has its own.
-        found += [
-            one for one in jitter if not (one_way and isinstance(one, Untold) and one.why.startswith("the series"))
-        ]
+        for one in jitter:
+            # With both one-way series, a key that one series does not tell is told by the other.
+            if not (one_way and isinstance(one, Untold) and one.why.startswith("the series is")):
+                found.append(one)
     access = dataclasses.replace(access, **_values(found, ("jitter",)))
     if measurement.round_trip is None:
         return found

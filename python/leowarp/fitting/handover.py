@@ -52,7 +52,8 @@ def fit_handover(probes: Slotted, access: Access) -> list[Found]:
         still_ns = np.concatenate([_simulated_peaks_ns(probes, access, middle_ns, seed) for seed in seeds])
         if len(still_ns) < _FEWEST:
             return [Untold(key, "outages leave too few peaks") for key in both]
-        # If a hold is longer by some ms, the peak is higher by the same amount.
+        # If a hold is longer by some ms, the peak is higher by the same amount. Holds are spread evenly over the range,
+        # in the same random order in each round.
         spread = np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, len(still_ns)))
         made_ns = still_ns[None, :] + _HALVES_NS[:, None] * spread[None, :]
         widths_ns, medians_ns = _width(made_ns), np.median(made_ns, axis=1)
@@ -112,14 +113,16 @@ def _width(peaks_ns: NDArray[np.float64]) -> Any:
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the largest delay around each reconfiguration, minus the median delay of the slot in which it occurs.
 
-    Reconfigurations near lost probes are left out, because an outage may hide the largest delay.
+    Reconfigurations near lost probes are left out, because an outage may hide the largest delay. The quantiles would
+    mix true and hidden peaks.
     """
     longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
     answered = ~np.isnan(delay_ns)
     t_ns, delay_ns = t_ns[answered], delay_ns[answered]
     instants_ns = schedule.instants_ns(int(t_ns[0]) + schedule.period_ns, int(t_ns[-1]) - schedule.period_ns)
     found = []
-    # The two slots have different bases, so the higher base could be mistaken for a peak above the lower base.
+    # Both sides are examined separately, because their slots have different bases. The higher base could be mistaken
+    # for a peak above the lower base.
     sides = (-_BEFORE_NS, 0, -schedule.period_ns), (0, _AFTER_NS, 0)
     for instant in instants_ns:
         near = slice(*np.searchsorted(t_ns, [instant - _BEFORE_NS, instant + _AFTER_NS]))

@@ -55,6 +55,9 @@ then extends from a quarter of the estimate to 4 times the estimate."""
 _LEAST_WIDTH_NS = 10_000.0
 """The smallest width of the delays of a slot. A slot with equal delays would have the logarithm of 0."""
 
+_MOST_SPREAD = 1.0
+"""The largest value that `[access]` takes for `jitter_spread`."""
+
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
 """The range of the length of a step. The minimum is a frame of 1/750 s."""
@@ -200,7 +203,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[list
 
 def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the change of each parameter's logarithm that compensates for the difference `apart` in the statistics. It
-    is a least-squares solution. Slight damping keeps parameters apart whose effects are hard to distinguish."""
+    is a least-squares solution with constant slopes. Slight damping keeps parameters from diverging if their effects
+    are hard to distinguish."""
     normal = slopes.T @ (weights[:, None] * slopes)
     damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
     return np.clip(np.linalg.solve(damped, slopes.T @ (weights * apart)), -_FURTHEST, _FURTHEST)
@@ -245,7 +249,7 @@ def _fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) ->
     high = here - by_chance + float(np.hypot(most - here, by_chance - fewest))
     value = here - by_chance if low > 0.0 else 0.0
     note = "widths of delays within slots, beyond their differences over the profile with one jitter for all slots"
-    value, low, high = (min(float(np.sqrt(max(each, 0.0))) / CUT_SPREAD, 1.0) for each in (value, low, high))
+    value, low, high = (min(float(np.sqrt(max(each, 0.0))) / CUT_SPREAD, _MOST_SPREAD) for each in (value, low, high))
     return Estimate("jitter_spread", value, low, high, len(logs), "slots", note)
 
 
