@@ -38,14 +38,16 @@ _PUBLIC = {
     "studies": "discovery",
 }
 
-__all__ = tuple(_PUBLIC)
+__all__ = list(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name on first use (PEP 562)."""
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"leowarp.study.{_PUBLIC[name]}"), name)
     raise AttributeError(f"module 'leowarp.study' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
+    """Return also the names that are not loaded yet, so that completion offers them."""
     return [*globals(), *_PUBLIC]

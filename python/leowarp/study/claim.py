@@ -124,7 +124,8 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
-    """Return the verdict on a claim. `parts` says for each part of the claim whether it is true.
+    """Return the verdict on a claim. `parts` says for each part of the claim whether it is true. The verdict is "holds"
+    if all parts are true, "partly" if only some are, and "does not hold" if none is.
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'

@@ -63,7 +63,7 @@ class Batch:
             tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
-        """Return the batch as JSON, for `DaskWorkers`."""
+        """Return the batch as JSON, for `DaskWorkers`. The method `decode` reverses the encoding."""
         # The maker may be of any class, so it is pickled. Pickling is safe here: a batch goes only from the study's
         # process to its own workers, and never through a file.
         maker = base64.b64encode(pickle.dumps(self.maker)).decode()

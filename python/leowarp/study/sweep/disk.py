@@ -42,7 +42,8 @@ def write_file(path: Path, content: bytes) -> None:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # Without it, a power cut could leave a file with the new name but incomplete content.
+            # Without the fsync before the rename, a power cut could leave a file with the new name but incomplete
+            # content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -65,7 +66,7 @@ def sync_directory(path: Path) -> None:
 
 
 def exchange(new: Path, old: Path) -> None:
-    """Exchange the directories `new` and `old`, in one step if the file system supports it. `old` may be missing.
+    """Exchange two directories on one file system, in one step if the file system supports it. `old` may be missing.
 
     On other file systems (NFS), `old` is missing for a moment. If the process is killed while `old` is missing,
     `recover` completes the exchange.
@@ -162,7 +163,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 def _exchanged(new: Path, old: Path) -> bool:
     """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). Return False if the kernel or the file system
-    cannot do so."""
+    cannot do so. Raises OSError if the exchange is supported but fails."""
     libc = ctypes.CDLL(None, use_errno=True)
     # Python has no function for Linux's renameat2(2).
     if not hasattr(libc, "renameat2"):

@@ -16,7 +16,7 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""The rate is that of so many last seconds, because earlier runs may have been cheaper."""
+"""The width of the sliding window over which the rate is computed. Earlier runs may have been cheaper."""
 
 
 @dataclass(frozen=True)

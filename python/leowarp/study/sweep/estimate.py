@@ -29,9 +29,6 @@ SHOWN_RUNS = 5
 SHOWN_VALUES = 6
 """The maximum number of values that are printed in full."""
 
-_LEFT_TO_THE_START = [
-    {"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}
-]
 SEGMENT_BYTES = 1448
 """The payload of a full TCP segment with timestamps, in 1500 bytes of Ethernet payload."""
 
@@ -57,6 +54,10 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     # Each guest keeps one core busy, because its virtual time needs one processor.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
+    left_to_the_start = []
+    if any(run.combination.plan.modules for run in runs):
+        told = "checked when the study starts, before its first run"
+        left_to_the_start.append({"quantity": "parameters of modules", "value": told})
     return {
         "study": file.name,
         "out": str(folder),
@@ -73,7 +74,7 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
             {"quantity": f"time on {cores} cores, {how}", "value": clock(left * cpu_s / cores)},
             {"quantity": "size of the results, a rough guess", "value": _size(len(runs) * ROW_BYTES)},
             {"quantity": "whole run directories that stay (keep.runs)", "value": _kept(file, runs)},
-            *(_LEFT_TO_THE_START if any(run.combination.plan.modules for run in runs) else ()),
+            *left_to_the_start,
         ],
         "first_runs": [str(run) for run in runs[:SHOWN_RUNS]],
     }

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 class Maker:
     """A maker of a study's runs in a worker process, each in its own guest.
 
-    A maker is sent to a worker as a pickle. The worker must be able to import the maker's class. A maker is hashable,
-    because a worker remembers the makers whose checksums it has compared.
+    A maker is sent to a worker as a pickle, so it must not contain anything that exists in only one process. The worker
+    must be able to import the maker's class. A maker is hashable, because a worker remembers the makers whose checksums
+    it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Make runs with the same kernel, and yield each as soon as it is made (`leowarp.running.summaries.make`)."""
+        """Make runs with the same kernel, and yield each as soon as it is made (`leowarp.running.summaries.make`).
+
+        The files that a plan names are in the plan's directory.
+        """
         from leowarp.running import summaries
 
         return summaries.make(plans, scratch, out=out)
@@ -42,7 +46,8 @@ class Maker:
         kernel: The `guest.kernel` of a plan: "default", or a file.
         """
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
-        # Two builds of one version may differ, and the run id must identify the executed code.
+        # The checksums cover the content, because two builds of one version may differ, and the run id must identify
+        # the executed code.
         return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
 
     def declared(

@@ -282,7 +282,8 @@ def _damaged(path: Path, error: Exception) -> TraceError:
 def _run(row: Mapping[str, Any]) -> StudyRun:
     """Return the run that a row of `plans.parquet` describes.
 
-    Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid.
+    Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid. `read_plans` converts these
+        errors to a TraceError.
     """
     # The run id and the names of inputs become file names, so they must not lead out of the study's directory.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:

@@ -40,6 +40,7 @@ class DaskWorkers:
         self._address = address
         self._client = _connected(address)
         self._under_way: dict[Future, int] = {}
+        # The start lies in the past, so that the first call of `_count` counts the workers.
         self._counted_at = -COUNT_S
         self.size = 0
         self._count()

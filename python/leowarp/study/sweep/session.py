@@ -25,7 +25,8 @@ MOST_LOST_WORKERS = 3
 """A run fails if this many workers have died while making it."""
 
 MOST_HOST_ERRORS = 3
-"""After this number of successive runs with a machine error, the study ends, for a fault of the machine."""
+"""The study ends after this number of successive runs with a machine error, because the machine then seems at fault."""
+
 WAIT_S = 1.0
 """The longest time in s for which the session waits for workers. It then updates the progress again."""
 RUNS = "runs"

@@ -298,7 +298,8 @@ def _read(results: Path) -> tuple[pa.Table | None, int]:
             )
         try:
             kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
-            # Other readers of Hive partitions decode the quotes in the same way.
+            # `_write_parts` quotes characters that folder names must not contain. Other readers of Hive partitions
+            # decode the quotes in the same way.
             value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
             column = pa.repeat(value, len(table)).cast(kind)
         except (KeyError, ValueError) as error:

@@ -159,7 +159,7 @@ class StudyFile:
             if key not in KEYS:
                 # A mistyped `[sets]` would silently leave every run with the scenario's own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
-        # The keys of another version could have a different meaning.
+        # Any other version is refused, because its keys could have a different meaning.
         version = document.get("schema")
         if version is not None and version.value != STUDY_SCHEMA:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
