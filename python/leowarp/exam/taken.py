@@ -39,10 +39,9 @@ class Exam:
     """A completed exam.
 
     path: The directory of the exam. The study that made the runs is in `runs/`.
-    judged: The verdicts in the order of the cases.
     kernel: The description of the kernel, from the manifest of a run. If every run failed, it is empty.
     warnings: The warnings of all runs, without duplicates.
-    repeats: The verdicts of each further seed, in the order of `judged`.
+    repeats: The verdicts of each further seed. All verdicts are in the order of the cases.
     """
 
     path: Path

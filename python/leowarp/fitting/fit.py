@@ -182,7 +182,7 @@ def _delays(measurement: Measurement, schedule: Schedule, access: Access) -> lis
             return [*found, Untold("base_rtts", f"fewer than {_FEWEST_SLOTS} slots with {FEWEST_PROBES} probes each")]
         jitter = fit_jitter(probes, access, ("up", "down") if name == "round_trip" else (name,))
         for one in jitter:
-            # With both one-way series, a key that one series does not tell is told by the other.
+            # With both one-way series, a key that one series lacks is in the other.
             if not (one_way and isinstance(one, Untold) and one.why.startswith("the series is")):
                 found.append(one)
     access = dataclasses.replace(access, **_values(found, ("jitter",)))
