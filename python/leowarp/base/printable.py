@@ -6,7 +6,7 @@ from __future__ import annotations
 import codecs
 import io
 import unicodedata
-from typing import TextIO
+from typing import Any, TextIO
 
 SUBSTITUTES = {
     "–": "-", "—": "-", "−": "-", "─": "-", "━": "-", "│": "|", "┃": "|", "·": ".", "•": "*", "…": "...", "×": "x",
@@ -80,6 +80,20 @@ def json_visible(text: str) -> str:
     r"""Return the JSON text with JSON escapes for all characters that `visible` would escape. The new text represents
     the same JSON value, and is safe to print."""
     return "".join(char if char.isprintable() or char == "\n" else _json_escaped(char) for char in text)
+
+
+def clean(value: Any) -> Any:
+    """Return the value as JSON types. numpy scalars become numbers, NaN becomes None, and tuples become lists."""
+    if isinstance(value, dict):
+        return {str(key): clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    # numpy's scalars and arrays, and pandas' extension arrays, have `tolist`.
+    if hasattr(value, "tolist") and not isinstance(value, str):
+        return clean(value.tolist())
+    if isinstance(value, float) and value != value:
+        return None
+    return value
 
 
 def _escaped(char: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from leowarp.base.errors import INTERRUPTED_EXIT_CODE, LeowarpError, kind_of
-from leowarp.base.printable import has_all, json_visible, one_line, visible
+from leowarp.base.printable import clean, has_all, json_visible, one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -168,20 +168,6 @@ def print_error_json(error: LeowarpError) -> None:
     # A program that uses --json always reads one object from stdout. The object therefore goes to stdout, although the
     # text of an error does not.
     print_json({"error": error.message, "hint": error.hint, "kind": kind_of(error), "exit_code": error.exit_code})
-
-
-def clean(value: Any) -> Any:
-    """Return the value as JSON types. numpy scalars become numbers, NaN becomes None, and tuples become lists."""
-    if isinstance(value, dict):
-        return {str(key): clean(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [clean(item) for item in value]
-    # numpy's scalars and arrays, and pandas' extension arrays, have `tolist`.
-    if hasattr(value, "tolist") and not isinstance(value, str):
-        return clean(value.tolist())
-    if isinstance(value, float) and value != value:
-        return None
-    return value
 
 
 def frame_records(frame: Any) -> list[dict[str, Any]]:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from leowarp.base import tomltext, units
+from leowarp.base import tomltext
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.exam.measures import MEASURES, Measure, in_words
@@ -20,7 +20,6 @@ SUITES = {"rfc9743": "RFC 9743, criterion by criterion", "bbr": "The examples of
           "leo": "Low Earth orbit"}  # fmt: skip
 """The headings of the suites of cases, by the name of the suite's file in `cases/`, in the order of the page."""
 KEYS = {"id", "title", "asked", "scenario", "set", "exam", "control", "rule", "limit"}
-"""The keys that the table of a case may have."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Rule:
 
     measure: The name of the measure, a key of `MEASURES`.
     arguments: The parsed arguments of the measure's function.
-    sense: The word "at least" or "at most", or "measured" if there is no limit.
+    sense: "at least" or "at most", or "measured" if there is no limit.
     limit: The limit in the base unit of the measure. None means that there is no limit.
     source: The publication from which the limit comes, or leowarp itself. If there is no limit, `source` has the
         reason.
@@ -37,18 +36,16 @@ class Rule:
 
     measure: str
     arguments: Mapping[str, Any]
-    sense: Literal["at least", "at most", "measured"]
+    sense: str
     limit: float | None
     source: str
 
     @property
     def how(self) -> Measure:
-        """Return the function and unit of the measure."""
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Return whether a value is within the limit. None means that the value was never reached. Such a value is not
-        within the limit."""
+        """Return whether a value is within the limit. A value that was never reached (None) is not."""
         if self.limit is None:
             return True
         if value is None:
@@ -69,8 +66,7 @@ class Case:
     asked: The document that requires the case, and how the case implements the requirement.
     set: The dotted scenario keys, each with its new value.
     under_exam: The numbers of the flows whose algorithm is examined.
-    control: The algorithm that these flows use in a second run, the control run. None means that there is no control
-        run. If there is a control run, the measure compares both runs.
+    control: The algorithm that these flows use in a second run, the control run, if the measure compares two runs.
     """
 
     key: str
@@ -84,17 +80,15 @@ class Case:
     rule: Rule
 
     def overrides(self, algorithm: str) -> dict[str, Any]:
-        """Return a dict from dotted key to the value that the scenario gets if `algorithm` is examined."""
         return dict(self.set) | {f"flows.{flow}.congestion_control": algorithm for flow in self.under_exam}
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """Return all cases in the order of the page. With `names`, return only the cases whose own name or suite is in
-    `names`.
+    """Return all cases in the order of the page, or only those whose own name or suite is in `names`.
 
     Raises ScenarioError if one of the names is neither a case nor a suite.
     """
-    every = [case for suite in SUITES for case in _of_file(suite)]
+    every = [_case(suite, entry) for suite in SUITES for entry in _document(suite).get("case", [])]
     known = [*SUITES, *(case.key for case in every)]
     for name in names:
         if name not in known:
@@ -104,25 +98,17 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 
 def left_out() -> list[tuple[str, str]]:
     """Return the cases of published suites that the exam leaves out, each with the reason."""
-    found = []
-    for suite in SUITES:
-        found += [(entry["what"], entry["why"]) for entry in _document(suite).get("left_out", [])]
-    return found
+    return [(entry["what"], entry["why"]) for suite in SUITES for entry in _document(suite).get("left_out", [])]
 
 
 def _document(suite: str) -> dict[str, Any]:
     return tomltext.loads((_FOLDER / "cases" / f"{suite}.toml").read_text(encoding="utf-8"))
 
 
-def _of_file(suite: str) -> list[Case]:
-    return [_case(suite, entry) for entry in _document(suite).get("case", [])]
-
-
 def _case(suite: str, entry: Mapping[str, Any]) -> Case:
     """Build a case from its table in a TOML file.
 
-    Raises ScenarioError if the table is wrong. A wrong table would be a bug, because the files belong to leowarp. A
-    test reads all of these files.
+    Raises ScenarioError if the table is wrong, which would be a bug, because the files belong to leowarp.
     """
     key = entry.get("id", "?")
     where = f"cases/{suite}.toml, {key}"
@@ -149,20 +135,13 @@ def _rule(where: str, written: Mapping[str, Any], source: str) -> Rule:
     name = arguments.pop("measure")
     if name not in MEASURES:
         raise ScenarioError(f"{where}: there is no measure {name!r}", hint=one_of(name, MEASURES))
-    limits: dict[Literal["at least", "at most"], Any] = {}
-    for sense, key in (("at least", "at_least"), ("at most", "at_most")):
-        if key in arguments:
-            limits[sense] = arguments.pop(key)  # type: ignore[index]
+    limits = {key.replace("_", " "): arguments.pop(key) for key in ("at_least", "at_most") if key in arguments}
     if len(limits) > 1:
         raise ScenarioError(f"{where}: a rule has one limit", hint="make two cases of it: they share their run")
     try:
         parsed = MEASURES[name].parsed(arguments)
         for sense, text in limits.items():
-            return Rule(name, parsed, sense, float(_limit(MEASURES[name].quantity, text)), source)
+            return Rule(name, parsed, sense, float(MEASURES[name].quantity.parse(text)), source)
     except ScenarioError as error:
         raise ScenarioError(f"{where}: {error.message}", error.hint) from error
     return Rule(name, parsed, "measured", None, source)
-
-
-def _limit(quantity: units.Quantity, text: Any) -> float:
-    return float(quantity.parse(text))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from statistics import mean
 from typing import Any
@@ -26,11 +27,8 @@ def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
     """
     sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
     keys = {name: _key(row, sign) for name, row in rows.items()}
-    found = {}
-    for name, key in keys.items():
-        before, same = (sum(test(other) for other in keys.values()) for test in (key.__gt__, key.__eq__))
-        found[name] = before + (same + 1) / 2
-    return found
+    ordered = sorted(keys.values())
+    return {name: (bisect_left(ordered, key) + bisect_right(ordered, key) + 1) / 2 for name, key in keys.items()}
 
 
 def _key(row: dict[str, Any], sign: float) -> float:
@@ -39,10 +37,7 @@ def _key(row: dict[str, Any], sign: float) -> float:
 
 
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return each algorithm's mean rank in each suite. The mean covers the cases that all the exams have.
-
-    Returns: A dict with one entry per suite. An entry is a dict from algorithm to mean rank.
-    """
+    """Return each algorithm's mean rank in each suite, over the cases that all the exams have."""
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
     for case in cases():

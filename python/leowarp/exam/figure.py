@@ -7,7 +7,7 @@ The figure is written directly as SVG, because matplotlib would be slow for the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -25,7 +25,7 @@ MOST_BINS = 200
 
 @dataclass(frozen=True)
 class Line:
-    """A line in a panel, with times in s, values in the panel's unit, colour and dashes."""
+    """A line in a panel, with values in the panel's unit."""
 
     t_s: np.ndarray
     values: np.ndarray
@@ -84,8 +84,8 @@ def _round_trips(run: Run) -> list[Line]:
 
 
 def _panel(left: int, name: str, lines: Sequence[Line], end_s: float, at_s: float | None) -> list[str]:
-    known = [line.values[np.isfinite(line.values)] for line in lines]
-    top = max([float(values.max()) for values in known if len(values)] or [1.0]) * 1.05 or 1.0
+    finite = [line.values[np.isfinite(line.values)] for line in lines]
+    top = max([float(values.max()) for values in finite if len(values)] or [1.0]) * 1.05 or 1.0
 
     def x(t_s: float) -> float:
         return left + PANEL_W * t_s / end_s
@@ -105,13 +105,8 @@ def _panel(left: int, name: str, lines: Sequence[Line], end_s: float, at_s: floa
                      'stroke-dasharray="2 2"/>')  # fmt: skip
         parts.append(f'<text x="{x(at_s):.1f}" y="{floor + 24}" font-size="10" text-anchor="middle">decided</text>')
     for line in lines:
-        parts.append(_polyline(line, x, y))
+        known = ((x(t_s), y(value)) for t_s, value in zip(line.t_s, line.values, strict=True) if np.isfinite(value))
+        points = " ".join(f"{right:.1f},{down:.1f}" for right, down in known)
+        dashes = f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{line.colour}" stroke-width="1.3"{dashes}/>')
     return parts
-
-
-def _polyline(line: Line, x: Callable[[float], float], y: Callable[[float], float]) -> str:
-    points = " ".join(
-        f"{x(t_s):.1f},{y(value):.1f}" for t_s, value in zip(line.t_s, line.values, strict=True) if np.isfinite(value)
-    )
-    dashes = f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
-    return f'<polyline points="{points}" fill="none" stroke="{line.colour}" stroke-width="1.3"{dashes}/>'

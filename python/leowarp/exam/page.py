@@ -22,8 +22,7 @@ def page_text(
 ) -> str:  # fmt: skip
     """Return the page of an exam as HTML.
 
-    command: The command line that repeats the exam.
-    beside: The result of `Exam.document` for each of the other algorithms. Each algorithm is a column of the table.
+    beside: The result of `Exam.document` for each of the other algorithms, which are columns of the table.
     baseline: The document of an earlier exam, with which the page compares this exam.
     figures: The figure of each case as SVG, by the case's name.
     """

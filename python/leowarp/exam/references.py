@@ -19,16 +19,13 @@ from leowarp.exam.taken import read
 ALGORITHMS = ("cubic", "reno", "bbr", "bbr3")
 """The algorithms whose results are in `stored/`, in the order of the page. bbr3 is the BBR in the kernel 6.12+bbr3."""
 KEPT = ("case", "suite", "verdict", "value", "value_in_words", "limit", "limit_in_words", "decided", "at_ns")
-"""Only these keys of a case's row are stored. The paths of runs are not stored, because they are valid only on the
-machine on which the exam was made."""
+"""Only these keys of a case's row are stored. The paths of runs are valid only on the exam's machine."""
 KERNEL = ("kernel", "linux_version", "linux_sha256")
-"""The keys of the kernel's description that are stored."""
 _FOLDER = Path(str(resources.files("leowarp.exam"))) / "stored"
 
 
 def references() -> dict[str, dict[str, Any]]:
-    """Return a dict from each algorithm's name to its stored document. A document has the form of `Exam.document`, with
-    fewer keys per case."""
+    """Return the stored document of each algorithm: `Exam.document` with fewer keys per case."""
     files = {name: _FOLDER / f"{name}.json" for name in ALGORITHMS}
     return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.is_file()}
 

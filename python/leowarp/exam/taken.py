@@ -24,14 +24,9 @@ SCHEMA = 1
 class Subject:
     """The examined algorithm.
 
-    Attributes
-    ----------
-    algorithm : str
-        The value of a flow's `congestion_control`.
-    modules : tuple of Path
-        The C files of kernel modules, which are compiled for the guest kernel.
-    kernel : str or Path or None
-        The guest kernel to use instead of the default kernel.
+    algorithm: The value of a flow's `congestion_control`.
+    modules: The C files of kernel modules, which are compiled for the guest kernel.
+    kernel: The guest kernel instead of the default kernel, if any.
     """
 
     algorithm: str
@@ -43,21 +38,10 @@ class Subject:
 class Exam:
     """A completed exam.
 
-    Attributes
-    ----------
-    path : Path
-        The directory of the exam, with `exam.json`, `index.html`, `junit.xml`, and `runs/`. The study that made the
-            runs is in `runs/`.
-    subject : Subject
-    judged : tuple of Judged
-        The verdicts in the order of the cases.
-    kernel : mapping
-        The description of the kernel, from the manifest of a run. If every run failed, the description is empty.
-    leowarp_version : str
-    warnings : tuple of str
-        The warnings of all runs, without duplicates.
-    repeats : tuple of tuple of Judged
-        The verdicts of each further seed, in the order of `judged`.
+    path: The directory of the exam. The study that made the runs is in `runs/`.
+    kernel: The description of the kernel, from the manifest of a run. If every run failed, it is empty.
+    warnings: The warnings of all runs, without duplicates.
+    repeats: The verdicts of each further seed. All verdicts are in the order of the cases.
     """
 
     path: Path
@@ -70,23 +54,19 @@ class Exam:
 
     @property
     def page(self) -> Path:
-        """Return the path of the exam's page."""
         return self.path / PAGE
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the number of cases for each verdict."""
         count = Counter(each.verdict for each in self.judged)
         return {verdict: count[verdict] for verdict in VERDICTS}
 
     @property
     def failed(self) -> list[Judged]:
-        """Return the cases with the verdict "fail"."""
         return [each for each in self.judged if each.verdict == "fail"]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the verdicts as rows of `exam.json`. With several seeds, each row has the values and verdicts of all
-        seeds."""
+        """Return the verdicts as rows of `exam.json`, with the values and verdicts of several seeds."""
         rows = [each.row(self.path) for each in self.judged]
         if self.repeats:
             for place, row in enumerate(rows):
@@ -98,7 +78,7 @@ class Exam:
         return rows
 
     def document(self) -> dict[str, Any]:
-        """Return the content of `exam.json` as a dict."""
+        """Return the content of `exam.json`."""
         return {
             "schema": SCHEMA,
             "algorithm": self.subject.algorithm,
@@ -114,10 +94,7 @@ class Exam:
 def read(path: Path) -> dict[str, Any]:
     """Read the document of an earlier exam from its directory or its `exam.json`.
 
-    Raises
-    ------
-    TraceError
-        If the file does not exist, or has the format of another version.
+    Raises TraceError if the file does not exist, or has the format of another version.
     """
     file = path / EXAM if path.is_dir() else path
     if not file.exists():
@@ -129,15 +106,12 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the rows of a document, by case name."""
     return {row["case"]: row for row in document["cases"]}
 
 
 def changed(now: Sequence[dict[str, Any]], before: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the cases that differ from an earlier exam in verdict or value, as (name, old result, new result).
-
-    A case is also included if only one of the two exams has it.
-    """
+    """Return the cases that differ from an earlier exam in verdict or value, as (name, old result, new result). A case
+    that only one of the two exams has is included."""
     old, new = by_case(before), {row["case"]: row for row in now}
     found = []
     for key in dict.fromkeys([*new, *old]):

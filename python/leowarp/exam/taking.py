@@ -34,9 +34,7 @@ def take(
     out: The directory of the exam, by default `exams/<algorithm>`.
     only: The names of cases or suites. An empty sequence means all cases.
     at_once: The number of parallel runs, by default the number of usable cores.
-    progress: The progress as in `run_study`.
-    trust: Whether a kernel and modules may run if a file names them.
-    maker: The maker as in `run_study`.
+    progress, trust, maker: As in `run_study`.
     seeds: The number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is larger by one.
         The verdicts come from the runs with the first seed. The scenarios contain the first seed.
     Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
@@ -65,9 +63,8 @@ def take(
     made = _made(done)
     # Cases are sorted by run, because only a few runs are cached and each run should be read only once.
     by_run = sorted(chosen, key=lambda case: asked[case.key])
-    judged, *repeats = (
-        _in_order(chosen, {case.key: _judged(case, made, asked, number) for case in by_run}) for number in range(seeds)
-    )
+    verdicts = [{case.key: _judged(case, made, asked, number) for case in by_run} for number in range(seeds)]
+    judged, *repeats = (tuple(of_seed[case.key] for case in chosen) for of_seed in verdicts)
     warnings = warnings_said({"": done.table(["warnings"]).to_pandas()})
     return Exam(folder, subject, judged, VERSION, _kernel(judged), tuple(warnings), tuple(repeats))
 
@@ -88,17 +85,12 @@ def _of_seed(role: str, number: int) -> str:
     return f"{role}.seed-{number}" if number else role
 
 
-def _in_order(chosen: Sequence[Case], verdicts: dict[str, Judged]) -> tuple[Judged, ...]:
-    return tuple(verdicts[case.key] for case in chosen)
-
-
 def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Plan:
     overrides = case.overrides(algorithm)
     if subject.modules:
         overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
     if subject.kernel is not None:
-        # The overrides also name the kernel, because names of congestion controls are checked against the kernel of the
-        # plan.
+        # Names of congestion controls are checked against the kernel of the plan.
         overrides["guest.kernel"] = str(subject.kernel)
     plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
     if seed_offset:
@@ -119,7 +111,6 @@ def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, s
 
 
 def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Return the kernel's description from the manifest of the first existing run. If no run exists, return an empty
-    dict."""
+    """Return the kernel's description from the manifest of the first existing run, or {} if no run exists."""
     first = next((each.run for each in judged if each.run is not None), None)
     return {} if first is None else dict(Run(first).manifest["kernel"])

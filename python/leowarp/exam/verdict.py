@@ -22,14 +22,12 @@ VERDICTS: tuple[Verdict, ...] = ("pass", "fail", "measured")
 class Judged:
     """A case with its verdict.
 
-    verdict: The verdict "pass" or "fail", or "measured" if the case has no limit. A failed run has the verdict "fail",
-        even if the case has no limit.
+    verdict: "measured" if the case has no limit, but "fail" if its run failed.
     value: The value in the base unit of the measure. None means that the run never reached the value, or that there is
         no run.
     decided: The packet or sample on which the value is based, as text. For a failed run, it is the error message.
     at_ns: The time of the packet or sample, on the run's clock.
-    run: The directory of the run. None if the case has no run.
-    control: The directory of the control run. None means that there is no control run.
+    run, control: The directories of the run and of the control run, if any.
     """
 
     case: Case
@@ -41,8 +39,7 @@ class Judged:
     control: Path | None = None
 
     def row(self, folder: Path) -> dict[str, Any]:
-        """Return the verdict as a row of `exam.json`. The paths of run directories in the row are relative to
-        `folder`."""
+        """Return the verdict as a row of `exam.json`. The row's paths are relative to `folder`."""
         rule = self.case.rule
         return {
             "case": self.case.key,
@@ -67,19 +64,15 @@ class Judged:
 
 @lru_cache(maxsize=4)
 def opened(path: Path) -> Run:
-    """Return the run in the directory `path`. Runs are cached, so that successive cases read a run only once.
-
-    The cache holds only four runs, because the tables of a run may take a hundred megabytes.
-    """
+    """Return the run in a directory. Successive cases read a run only once. The cache holds only four runs, because the
+    tables of a run may take a hundred megabytes."""
     return Run(path)
 
 
 def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | None) -> Judged:
     """Decide the verdict on a case.
 
-    made: The directory of the run. If the run failed, the error.
-    control: The directory of the control run, or the reason why there is none. None means that the case needs no
-        control.
+    made, control: The directory of the run, or its error. `control` is None if the case needs no control.
     """
     if isinstance(made, LeowarpError):
         return Judged(case, "fail", None, f"the run failed: {_why(made)}", None, None)
@@ -88,7 +81,7 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
     try:
         measured = case.rule.how.of(opened(made), None if control is None else opened(control), case.rule.arguments)
     except LeowarpError as error:
-        # The directory was damaged after the run was made. The exam continues, because other cases use different runs.
+        # The directory was damaged after the run. The exam continues, because other cases use different runs.
         return Judged(case, "fail", None, f"the run cannot be read: {_why(error)}", None, None)
     verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
     return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)
@@ -111,6 +104,5 @@ def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
 
 
 def _why(error: LeowarpError) -> str:
-    """Return the first line of an error's message. The message's part with the guest's last output is left out, because
-    the console file contains this output."""
+    """Return the first line of an error's message, without the guest's last output, which the console file contains."""
     return error.message.split("\n")[0].partition(" The guest's last words")[0]

@@ -64,8 +64,8 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     one_ns, other_ns = (rng.choice(bases_ns, _DRAWN) for _ in range(2))
     rest_ns = rng.choice(above_ns, _DRAWN) - rng.choice(above_ns, _DRAWN)
     changes = rng.random(_DRAWN)
-    # Each entry contains the sorted simulated steps for one share of reconfigurations that keep the base. A step is the
-    # difference between the minima of two successive slots.
+    # The sorted simulated steps between the minima of two successive slots, for each share of reconfigurations that
+    # keep the base.
     made_ns = [
         np.sort(np.abs(np.where(changes >= share, one_ns - other_ns, 0.0) + rest_ns)) for share in _SHARES.tolist()
     ]

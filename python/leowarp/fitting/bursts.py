@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.fitting.estimate import Estimate, Untold, resampled
+from leowarp.fitting.estimate import Estimate, Found, Untold, resampled
 from leowarp.scenario.schema import Access
 from leowarp.timeline.recordings.measurement import Transfer
 
@@ -25,7 +25,7 @@ _APART_RTTS = 2.0
 a loss after one round trip, and may retransmit the segment twice."""
 
 
-def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
+def fit_bursts(transfer: Transfer, access: Access) -> list[Found]:
     """Estimate `loss_burst`. It is the number of segments retransmitted after a burst, multiplied by the spacing of
     segments at the link's rate.
 
@@ -33,28 +33,27 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
     in such a pause loses no segment, so it is not observed. If segments were sent evenly, longer bursts would be needed
     to explain the losses. The note of the estimate states their length.
 
-    access: The profile with the link's rate. The rate of the link is needed, because the transfer alone gives only a
-        lower bound of this rate.
+    access: The profile with the link's rate, of which the transfer alone gives only a lower bound.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not transfer.rate_bps.any():
-        return [], [Untold(KEY, "nothing was carried")]
+        return [Untold(KEY, "nothing was carried")]
     if not told.all():
-        return [], [Untold(KEY, "the transfer's file does not say when segments were sent again")]
+        return [Untold(KEY, "the transfer's file does not say when segments were sent again")]
     interval_ns = float(np.median(transfer.length_ns))
     if interval_ns > _LONGEST_INTERVAL_NS:
-        return [], [Untold(KEY, f"intervals of {interval_ns / 1e9:.3g} s do not tell one burst from the next")]
+        return [Untold(KEY, f"intervals of {interval_ns / 1e9:.3g} s do not tell one burst from the next")]
     known_ns = transfer.rtt_ns[transfer.rtt_ns > 0]
     rtt_ns = float(np.median(known_ns)) if len(known_ns) else _USUAL_RTT_NS
-    # Two bursts cannot be distinguished if they are less than `dead_ns` apart. `dead_ns` is two round trips, plus half
-    # a reporting interval at the end of the first burst and half at the start of the second.
+    # Two bursts cannot be distinguished if they are closer than this: two round trips, plus half a reporting interval
+    # at the end of the first burst and half at the start of the second.
     dead_ns = _APART_RTTS * rtt_ns + interval_ns
     again = np.flatnonzero(transfer.retransmissions > 0)
     ends_ns = transfer.t_ns[again] + transfer.length_ns[again]
     apart = transfer.t_ns[again][1:] - ends_ns[:-1] > _APART_RTTS * rtt_ns
     first = again[np.append(True, apart)[: len(again)]]
     if len(first) < _FEWEST:
-        return [], [Untold(KEY, f"segments were sent again at {len(first)} times, which are too few")]
+        return [Untold(KEY, f"segments were sent again at {len(first)} times, which are too few")]
     begins = np.zeros(len(transfer.t_ns))
     begins[first] = 1.0
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
@@ -65,7 +64,7 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
 
     capacity_bps = access.capacity_bps if transfer.way == "down" else access.capacity_up_bps
     if capacity_bps is None:
-        return [], [Untold(KEY, "the link's rate, at which rows of segments leave, is not known")]
+        return [Untold(KEY, "the link's rate, at which rows of segments leave, is not known")]
     spacing_ns = 8e9 * WIRE_BYTES / capacity_bps
 
     def length_ns(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -86,7 +85,7 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
         f"{rtt_ns / 1e6:.3g} ms apart; in rows at {capacity_bps / 1e6:.4g} Mbit/s, while segments that are sent evenly "
         f"would make it {even_ns / 1e6:.3g} ms; losses of queues are among them"
     )
-    return [Estimate(KEY, value_ns, max(float(low), 0.0), float(high), len(first), "bursts", note)], []
+    return [Estimate(KEY, value_ns, max(float(low), 0.0), float(high), len(first), "bursts", note)]
 
 
 def _bursts(seen: float, spans: float) -> float:

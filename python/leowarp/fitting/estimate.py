@@ -13,8 +13,7 @@ from scipy.stats import beta, norm
 from scipy.stats import t as student
 
 RESAMPLES = 1000
-"""The number of bootstrap samples. With 1000 samples, both ends of a 99 % interval are accurate to 3 % of the
-interval's width."""
+"""The number of bootstrap samples. Both ends of a 99 % interval are accurate to 3 % of its width."""
 
 LEVEL = 0.99
 """The nominal level of all intervals. Most intervals are approximations. Every interval should contain the true value
@@ -22,7 +21,11 @@ in at least 95 of 100 recordings. At a nominal level of 95 %, intervals would re
 (design/fit-coverage.py)."""
 
 TAIL = (1.0 - LEVEL) / 2.0
-"""The true value is below the interval with this probability. It is above the interval with the same probability."""
+"""The probability that the true value is below the interval, and the same probability that it is above."""
+
+CUT_SPREAD = 0.8796
+"""The standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile
+truncates the logarithms of its capacity levels, and of the jitter's random factors of its slots, in this way."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,9 @@ class Estimate:
 
     key: The name of the key in `[access]`.
     value: A number in the key's stored unit (ns, bit/s, 0 to 1), a tuple of quantiles, or a word.
-    low, high: The lower and the upper limit of the 99 % interval. If `value` is a tuple of quantiles, there is one
-        interval for each quantile. None means that no interval can be computed. `note` has the reason.
-    count: The number of observations on which the estimate is based.
-    of: The kind of observations: slots, reconfigurations, probes, intervals.
+    low, high: The limits of the 99 % interval. If `value` is a tuple of quantiles, there is one interval for each
+        quantile. None means that no interval can be computed. `note` has the reason.
+    count, of: The number of observations, and their kind: slots, reconfigurations, probes, intervals.
     note: The method of the estimate, and its limitations.
     """
 
@@ -46,13 +48,6 @@ class Estimate:
     of: str
     note: str
 
-    def holds(self, truth: float) -> bool:
-        """Return whether a value is inside the interval of this estimate. The estimate must not be a tuple of
-        quantiles."""
-        assert not isinstance(self.low, tuple)
-        assert not isinstance(self.high, tuple)
-        return self.low is not None and self.high is not None and self.low <= truth <= self.high
-
 
 @dataclass(frozen=True)
 class Untold:
@@ -63,8 +58,11 @@ class Untold:
     why: str
 
 
+Found = Estimate | Untold
+"""A key about which a recording says something: its value, or why it says none."""
+
+
 def number(estimate: Estimate) -> float:
-    """Return the value of a key that is a single number."""
     assert not isinstance(estimate.value, tuple | str), f"{estimate.key} is no single number"
     return estimate.value
 
@@ -84,9 +82,8 @@ def resampled(
     count = len(values)
     found = np.array([statistic(values[rng.integers(0, count, count)]) for _ in range(RESAMPLES)])
     low, high = np.quantile(found, [TAIL, 1.0 - TAIL], axis=0)
-    # If a recording has only a few slots, its resamples vary less than other recordings would. The variance of the
-    # resamples is smaller by the factor (n - 1) / n. In addition, Student's t applies instead of the normal
-    # distribution. The confidence interval is therefore widened by two factors: for the variance and for Student's t.
+    # If a recording has only a few slots, its resamples vary less than other recordings would. Their variance is
+    # smaller by the factor (n - 1) / n, and Student's t applies instead of the normal distribution.
     middle = statistic(values)
     others = max(count - 1, 1)
     wider = float(student.ppf(1.0 - TAIL, others) / norm.ppf(1.0 - TAIL)) * np.sqrt(count / others)

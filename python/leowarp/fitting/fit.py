@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.fitting.base import fit_base
 from leowarp.fitting.bursts import fit_bursts
 from leowarp.fitting.capacity import carried, fit_capacity
-from leowarp.fitting.estimate import Estimate, Untold, number
+from leowarp.fitting.estimate import Estimate, Found, Untold, number
 from leowarp.fitting.handover import fit_handover
 from leowarp.fitting.jitter import fit_jitter, simulated_ns
 from leowarp.fitting.losses import fit_losses, retransmitted
@@ -32,17 +32,12 @@ _REPLAY_HINT = (
     "replayed by [measured] file = ... in a scenario"
 )
 _PUBLISHED_NS = 300_000_000
-"""If an estimated phase and the published phase differ by at most this value, they are assumed to be equal. The clocks
-of recorders may have errors of up to this size."""
+"""The largest difference of an estimated phase from the published one that may be an error of the recorder's clock."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """The estimates from one recording.
-
-    description: The description of the recording's delays, with their schedule. None means that the recording has no
-        delays.
-    """
+    """The estimates from one recording. `description` is None if the recording has no delays."""
 
     source: str
     description: Description | None
@@ -52,10 +47,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Fit:
-    """The parameters of a profile, estimated from one or more recordings.
-
-    recordings: The estimates from each recording.
-    """
+    """The parameters of a profile, estimated from one or more recordings."""
 
     profile: str
     recordings: tuple[Told, ...]
@@ -77,9 +69,8 @@ class Fit:
             for one in told.estimates:
                 probed = found[one.key][0]
                 if one.of == "segments" and probed.of != "segments" and number(one) < number(probed):
-                    # TCP cannot have lost more segments than it retransmitted, so a transfer gives an upper bound of
-                    # the loss. The bound replaces a higher estimate from probes, because a router may drop probes by
-                    # policy.
+                    # TCP cannot have lost more segments than it retransmitted. This upper bound replaces a higher
+                    # estimate from probes, because a router may drop probes by policy.
                     found[one.key] = (one, told.source)
         return found
 
@@ -91,8 +82,6 @@ class Fit:
         told_none = {key: "nothing in the recordings depends on it" for key in _FITTED if key not in reasons}
         return {key: why for key, why in (reasons | told_none).items() if key not in chosen}
 
-
-_SHARE = "outage_share_ratio"
 
 _FITTED = (
     "base_rtts", "base_kept", "jitter", "jitter_step", "jitter_up", "jitter_up_step", "jitter_up_shape",
@@ -106,7 +95,6 @@ def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", acces
     """Estimate those parameters of the profile that the recordings determine.
 
     measurements: The pings, irtt, iperf3 transfers and capacities. Each recording is evaluated separately.
-    profile: The profile whose keys are estimated.
     access: The initial values of the search, by default the values of `profile`.
     Raises ScenarioError if no key can be estimated. Each recording is then too short, or its delays follow no schedule.
     """
@@ -128,32 +116,30 @@ def _start(profile: str) -> Access:
 
 
 def _told(measurement: Measurement, access: Access) -> Told:
-    estimates: list[Estimate] = []
-    untold: list[Untold] = []
+    found: list[Found] = []
     description = None
     schedule = Schedule(access.period_ns, access.phase_ns)
     probed = measurement.probes and measurement.transfer is None
     if probed and measurement.series:
         description = describe(measurement)
         if description.schedule is None:
-            untold.append(Untold("base_rtts", _unscheduled(description)))
+            found.append(Untold("base_rtts", _unscheduled(description)))
         else:
             schedule = description.schedule
-            _schedule(description, access, estimates)
-            _delays(measurement, schedule, access, estimates, untold)
+            found += _schedule(description, access)
+            found += _delays(measurement, schedule, access)
     for way, capacity in (("down", measurement.capacity_down), ("up", measurement.capacity_up)):
         if capacity is not None:
-            _add(fit_capacity(capacity, way, access, schedule), estimates, untold)
+            found += fit_capacity(capacity, way, schedule)
     for transfer in (measurement.transfer, measurement.transfer_back):
         if transfer is not None:
-            _add(carried(transfer, access, schedule), estimates, untold)
-            _add(fit_bursts(transfer, access), estimates, untold)
-            again = retransmitted(transfer)
-            if isinstance(again, Estimate):
-                estimates.append(again)
-            elif again is not None:
-                untold.append(again)
-    return Told(measurement.source, description, tuple(estimates), tuple(untold))
+            found += carried(transfer, access, schedule) + fit_bursts(transfer, access) + retransmitted(transfer)
+    estimates, untold = _estimates(found), tuple(one for one in found if isinstance(one, Untold))
+    return Told(measurement.source, description, estimates, untold)
+
+
+def _estimates(found: Iterable[Found]) -> tuple[Estimate, ...]:
+    return tuple(one for one in found if isinstance(one, Estimate))
 
 
 def _surely_unscheduled(description: Description | None) -> bool:
@@ -171,68 +157,57 @@ def _unscheduled(description: Description) -> str:
     return f"{description.samples} probes in {span} are too few, or their delays too unclear, to find slots"
 
 
-def _add(found: tuple[list[Estimate], list[Untold]], estimates: list[Estimate], untold: list[Untold]) -> None:
-    estimates += found[0]
-    untold += found[1]
-
-
-def _schedule(description: Description, access: Access, estimates: list[Estimate]) -> None:
-    """If the period of the schedule differs from its published value, add it to the estimates. Otherwise, add the phase
-    if it differs."""
+def _schedule(description: Description, access: Access) -> list[Found]:
+    """Return the period of the schedule if it differs from its published value, else the phase if it differs."""
     schedule, seconds = description.schedule, description.seconds_of_minute
     assert schedule is not None
     sure = 1.0 if description.finding is None else description.finding.confidence_ratio
     note = f"found in the data with a confidence of {100 * sure:.3g} %; of a period there is no interval"
     slots = len(description.slots)
     if abs(schedule.period_ns - access.period_ns) > 2e-3 * access.period_ns:
-        estimates.append(Estimate("period", float(schedule.period_ns), None, None, slots, "slots", note))
-    elif seconds and abs((seconds[0] * 1e9 - access.phase_ns + 7.5e9) % access.period_ns - 7.5e9) > _PUBLISHED_NS:
-        estimates.append(Estimate("phase", seconds[0] * 1e9 % access.period_ns, None, None, slots, "slots", note))
+        return [Estimate("period", float(schedule.period_ns), None, None, slots, "slots", note)]
+    if seconds and abs((seconds[0] * 1e9 - access.phase_ns + 7.5e9) % access.period_ns - 7.5e9) > _PUBLISHED_NS:
+        return [Estimate("phase", seconds[0] * 1e9 % access.period_ns, None, None, slots, "slots", note)]
+    return []
 
 
-def _delays(
-    measurement: Measurement, schedule: Schedule, access: Access, estimates: list[Estimate], untold: list[Untold]
-) -> None:
-    """Estimate the jitter of each measured direction from probes. Then, the base, losses and handovers of round trips
-    are estimated."""
+def _delays(measurement: Measurement, schedule: Schedule, access: Access) -> list[Found]:
+    """Estimate the jitter of each measured direction, then the base, losses and handovers of round trips."""
     one_way = measurement.down is not None and measurement.up is not None
     names = ("up", "down") if one_way else tuple(measurement.series)
+    found: list[Found] = []
     for name in names:
         probes = slotted(measurement.series[name], schedule)
         if len(probes.floors_ns(probes.series.delay_ns)[0]) < _FEWEST_SLOTS:
-            untold.append(Untold("base_rtts", f"fewer than {_FEWEST_SLOTS} slots with {FEWEST_PROBES} probes each"))
-            return
-        found = fit_jitter(probes, access, ("up", "down") if name == "round_trip" else (name,))
-        estimates += found.estimates
-        untold += [one for one in found.untold if not (one_way and one.why.startswith("the series is"))]
-    access = dataclasses.replace(access, **_values(estimates, ("jitter",)))
+            return [*found, Untold("base_rtts", f"fewer than {_FEWEST_SLOTS} slots with {FEWEST_PROBES} probes each")]
+        jitter = fit_jitter(probes, access, ("up", "down") if name == "round_trip" else (name,))
+        for one in jitter:
+            # With both one-way series, a key that one series lacks is in the other.
+            if not (one_way and isinstance(one, Untold) and one.why.startswith("the series is")):
+                found.append(one)
+    access = dataclasses.replace(access, **_values(found, ("jitter",)))
     if measurement.round_trip is None:
-        return
+        return found
     probes = slotted(measurement.round_trip, schedule)
     over_base_ns = simulated_ns(access, probes.series.t_ns, ("up", "down"), 1, probes.until_ns, probes.begins_ns)
-    estimates += fit_base(probes, over_base_ns, 2 * access.server_delay_ns)
+    found += fit_base(probes, over_base_ns, 2 * access.server_delay_ns)
     counted = measurement.format != "columns" or bool(probes.series.lost.any())
-    _add(fit_losses(probes, access, counted=counted), estimates, untold)
+    found += fit_losses(probes, access, counted=counted)
     # If the outages could not be estimated, the profile that is simulated has no outages.
-    told = {one.key for one in estimates}
-    losses = _values(estimates, ("outage", "residual_loss")) | ({} if "outage_share" in told else {_SHARE: 0.0})
-    _add(fit_handover(probes, dataclasses.replace(access, **losses)), estimates, untold)
+    losses = {"outage_share_ratio": 0.0} | _values(found, ("outage", "residual_loss"))
+    return found + fit_handover(probes, dataclasses.replace(access, **losses))
 
 
-def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
+def _values(found: Iterable[Found], beginnings: tuple[str, ...]) -> dict[str, Any]:
     """Return the estimates of all keys that begin with one of `beginnings`, as attributes of `Access`."""
-    found: dict[str, Any] = {}
-    for one in estimates:
+    values: dict[str, Any] = {}
+    for one in _estimates(found):
         if one.key.startswith(beginnings):
             attribute = keys(Access)[one.key][0]
-            if isinstance(one.value, str):
-                found[attribute] = one.value
-            else:
-                found[attribute] = round(number(one)) if attribute.endswith("_ns") else number(one)
-    return found
+            values[attribute] = round(number(one)) if attribute.endswith("_ns") else one.value
+    return values
 
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:
-    """Return the sort key of an estimate. An estimate from probes or traces ranks higher than an estimate from
-    transfers. If two estimates are from the same kind of data, the one from more data ranks higher."""
+    """Return the sort key of an estimate. Probes and traces rank higher than transfers, then more data does."""
     return ("bound" not in estimate.note, estimate.count)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.fitting.estimate import TAIL, Estimate, Untold
+from leowarp.fitting.estimate import TAIL, Estimate, Found, Untold
 from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.probes import pings
 from leowarp.media.access.slots import Slots
@@ -23,8 +23,7 @@ _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
 is known only to about a tenth of a second."""
 
 _MISSING = 2.5
-"""The maximum gap between answered probes. The gap is measured in intervals between probes. One lost probe makes a gap
-of two intervals, so a longer gap means that several successive probes were lost."""
+"""The maximum gap between answered probes, in intervals between probes. One lost probe makes a gap of two."""
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
 _ROUNDS, _SEEDS = 2, 5
@@ -34,33 +33,33 @@ _TESTED = np.array([TAIL / 2.0, 1.0 - TAIL / 2.0])
 _SPACING_NS = 4_000_000_000
 
 
-def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
+def fit_handover(probes: Slotted, access: Access) -> list[Found]:
     """Estimate `handover_min` and `handover_max`. With the estimated values, simulated peaks have the same median and
     deciles as the recorded peaks.
 
-    probes: The probes that measured round trips.
-    access: The profile with the fitted jitter and outages. With these outages, simulated peaks lose probes, as in the
-        recording.
+    access: The profile with the fitted jitter and outages, so that simulated peaks lose probes, as in the recording.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart seldom meet 50 ms"
-        return [], [Untold(key, why) for key in both]
+        return [Untold(key, why) for key in both]
     peaks_ns = _peaks_ns(probes.series.t_ns, probes.schedule, probes.series.delay_ns)
     if len(peaks_ns) < _FEWEST:
-        return [], [Untold(key, f"{len(peaks_ns)} reconfigurations are too few") for key in both]
+        return [Untold(key, f"{len(peaks_ns)} reconfigurations are too few") for key in both]
     middle_ns = (access.handover_min_ns + access.handover_max_ns) / 2.0
     for _ in range(_ROUNDS):
         seeds = range(1, _SEEDS + 1)
         still_ns = np.concatenate([_simulated_peaks_ns(probes, access, middle_ns, seed) for seed in seeds])
         if len(still_ns) < _FEWEST:
-            return [], [Untold(key, "outages leave too few peaks") for key in both]
-        # If a hold is longer by some ms, the peak is higher by the same amount.
-        made_ns = still_ns[None, :] + _HALVES_NS[:, None] * _spread_evenly(len(still_ns))[None, :]
+            return [Untold(key, "outages leave too few peaks") for key in both]
+        # If a hold is longer by some ms, the peak is higher by the same amount. Holds are spread evenly over the range,
+        # in the same random order in each round.
+        spread = np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, len(still_ns)))
+        made_ns = still_ns[None, :] + _HALVES_NS[:, None] * spread[None, :]
         widths_ns, medians_ns = _width(made_ns), np.median(made_ns, axis=1)
         half_ns = float(np.interp(_width(peaks_ns), np.maximum.accumulate(widths_ns), _HALVES_NS))
         found_ns = middle_ns + float(np.median(peaks_ns) - np.interp(half_ns, _HALVES_NS, medians_ns))
-        middle_ns, moved_ns = _clipped(found_ns), middle_ns
+        middle_ns, moved_ns = min(max(found_ns, 1e6), 900e6), middle_ns
     low, high = _ends_ns(peaks_ns, still_ns - moved_ns)
     values = (max(middle_ns - half_ns, 0.0), middle_ns + half_ns)
     note = (
@@ -70,20 +69,19 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     return [
         Estimate(key, value, float(low[place]), float(high[place]), len(peaks_ns), "reconfigurations", note)
         for place, (key, value) in enumerate(zip(both, values, strict=True))
-    ], []
+    ]
 
 
 def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return two intervals, one for the shortest and one for the longest hold. The peaks have an observed median and
-    width. The intervals cover every pair of a shortest and a longest hold that could cause these values.
+    """Return two intervals, one for the shortest and one for the longest hold. They cover every pair that could cause
+    the observed median and width of the peaks.
 
-    One test compares the median, and another test compares the width. Each test has a level of 0.5 %. The true values
-    pass both tests in 99 of 100 cases. Jitter alone makes peaks differ. If holds differ only a little, they look the
-    same as holds of equal length. If the peaks were resampled instead, the intervals would hide this ambiguity.
+    One test compares the median, and another test compares the width, each with a level of 0.5 %. The true values
+    pass both tests in 99 of 100 cases. Jitter alone makes peaks differ, so holds that differ only a little look like
+    holds of equal length. If the peaks were resampled instead, the intervals would hide this ambiguity.
 
     over_hold_ns: The peaks of a simulation that gives every hold the same length. The length is subtracted.
-    Returns: A float64 array of shape (2, 2). Column 0 is for the shortest hold, and column 1 for the longest. The first
-        row has the lower ends of the intervals, and the second row has the upper ends.
+    Returns: A float64 array of shape (2, 2), (lower and upper end, shortest and longest hold).
     """
     rng = np.random.default_rng(1)
     width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))
@@ -96,22 +94,13 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
             middles_ns = median_ns - np.quantile(np.median(drawn_ns, axis=1), _TESTED[::-1])
             ends.append(middles_ns[:, None] + np.array([-half_ns, half_ns]))
     if not ends:
-        # If no tried range of holds gives the recorded width of the peaks, the nearest range is used. Its lower half is
-        # the interval of the shortest hold. Its upper half is the interval of the longest hold.
+        # If no tried range of holds gives the recorded width of the peaks, the nearest range is used. Its halves are
+        # the two intervals.
         half_ns = _HALVES_NS[-1] if width_ns > _width(over_hold_ns) else 0.0
         middle_ns = median_ns - float(np.median(over_hold_ns))
         ends.append(np.array([[middle_ns - half_ns, middle_ns], [middle_ns, middle_ns + half_ns]]))
     table = np.maximum(np.array(ends), 0.0)
     return np.array([table.min(axis=(0, 1)), table.max(axis=(0, 1))])
-
-
-def _spread_evenly(count: int) -> NDArray[np.float64]:
-    """Return evenly spaced numbers from -1 to 1 in a random order, which is the same in every call."""
-    return np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, count))
-
-
-def _clipped(middle_ns: float) -> float:
-    return min(max(middle_ns, 1e6), 900e6)
 
 
 def _width(peaks_ns: NDArray[np.float64]) -> Any:
@@ -124,16 +113,16 @@ def _width(peaks_ns: NDArray[np.float64]) -> Any:
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the largest delay around each reconfiguration, minus the median delay of the slot in which it occurs.
 
-    Reconfigurations near lost probes are left out, because an outage may hide the largest delay. If they were included,
-    the quantiles would mix true peaks and hidden peaks.
+    Reconfigurations near lost probes are left out, because an outage may hide the largest delay. The quantiles would
+    mix true and hidden peaks.
     """
     longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
     answered = ~np.isnan(delay_ns)
     t_ns, delay_ns = t_ns[answered], delay_ns[answered]
     instants_ns = schedule.instants_ns(int(t_ns[0]) + schedule.period_ns, int(t_ns[-1]) - schedule.period_ns)
     found = []
-    # The times before and after a reconfiguration are examined separately. The two slots have different bases, so the
-    # higher base could be mistaken for a peak above the lower base.
+    # Both sides are examined separately, because their slots have different bases. The higher base could be mistaken
+    # for a peak above the lower base.
     sides = (-_BEFORE_NS, 0, -schedule.period_ns), (0, _AFTER_NS, 0)
     for instant in instants_ns:
         near = slice(*np.searchsorted(t_ns, [instant - _BEFORE_NS, instant + _AFTER_NS]))
@@ -158,8 +147,7 @@ def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: i
 
     These minimum delays matter, because a probe that is in flight during a path change contributes to the peak.
     """
-    # The simulated reconfigurations are closer together than real reconfigurations. A simulation of the same length
-    # then has more peaks.
+    # The simulated reconfigurations are closer together than real ones, which gives more peaks.
     schedule = Schedule(_SPACING_NS, probes.schedule.phase_ns % _SPACING_NS)
     drawn = dataclasses.replace(
         access, handover_min_ns=round(hold_ns), handover_max_ns=round(hold_ns), period_ns=_SPACING_NS

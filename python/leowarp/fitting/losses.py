@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from leowarp.fitting.bursts import SEGMENT_BYTES
-from leowarp.fitting.estimate import TAIL, Estimate, Untold, resampled, share_interval
+from leowarp.fitting.estimate import TAIL, Estimate, Found, Untold, number, resampled, share_interval
 from leowarp.fitting.jitter import simulated_ns
 from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.outages import outages_ns
@@ -27,9 +27,8 @@ _APART = (0.1, 0.1, 0.5)
 """Slopes are computed with these steps in the three parameters (a share, a probability and a logarithm). The effect of
 each change is larger than the simulation's noise."""
 _RANKED = 20
-"""The number of runs of lost probes per rank. With 20 runs, `outage_max` is estimated from the length of the longest
-run. With 40 runs, it is estimated from the second longest run. The longest run of lost probes may come from two
-overlapping outages."""
+"""The number of runs of lost probes per rank. With 40 runs, `outage_max` is estimated from the second longest run,
+because the longest may come from two overlapping outages."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
 """To find the interval of `outage_max`, the estimate is multiplied by each of these factors."""
 _RECORDINGS = 2000
@@ -43,22 +42,21 @@ _BOUND = (
 _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 
 
-def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
+def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> list[Found]:
     """Estimate the profile's losses from the round trips that were lost. A loss near a reconfiguration counts as part
     of an outage. Any other loss counts as isolated.
 
-    access: The profile. It says how far from a reconfiguration an outage may be.
-    counted: True if the recording lists lost probes. If it is false, the recording lists only replies.
+    counted: False if the recording lists only replies.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
-        return [], [Untold(key, why) for key in ("residual_loss", "residual_loss_up", *_OUTAGE_KEYS)]
+        return [Untold(key, why) for key in ("residual_loss", "residual_loss_up", *_OUTAGE_KEYS)]
     lost, sent = probes.series.lost, ~probes.series.cut
     apart_ns = probes.schedule.distance_ns(probes.series.t_ns)
     near, far = apart_ns <= access.outage_reach_ns, apart_ns > access.outage_reach_ns + _PHASE_NS
     far_lost, far_sent = _by_slot(probes.slot, lost & far), _by_slot(probes.slot, sent & far)
     near_lost, near_sent = _by_slot(probes.slot, lost & near), _by_slot(probes.slot, sent & near)
-    estimates = _residual(far_lost, far_sent)
+    residual = _residual(far_lost, far_sent)
     # If losses are not more frequent near reconfigurations than elsewhere, no loss is attributed to an outage.
     both = np.column_stack([near_lost, near_sent, far_lost, far_sent])
     excess = _excess(both)
@@ -69,17 +67,16 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
             f"{100 * excess:.2g} % ({100 * float(low):.2g} to {100 * float(high):.2g} %), which may be none"
         )
         most = max(_possible(float(high), access), _unseen(len(both), probes.interval_ns, access))
-        estimates.append(Estimate("outage_share", 0.0, 0.0, most, len(both), "slots", note))
-        return estimates, [Untold(key, "no outages were seen") for key in _OUTAGE_KEYS[1:]]
+        nothing = Estimate("outage_share", 0.0, 0.0, most, len(both), "slots", note)
+        return [*residual, nothing, *(Untold(key, "no outages were seen") for key in _OUTAGE_KEYS[1:])]
     if not probes.is_dense:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not show how long one lasts"
-        return estimates, [Untold(key, why) for key in _OUTAGE_KEYS]
-    return _outages(probes, near, access, estimates)
+        return [*residual, *(Untold(key, why) for key in _OUTAGE_KEYS)]
+    return [*residual, *_outages(probes, near, access, 1.0 - (1.0 - number(residual[0])) ** 2)]
 
 
 def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
-    """Return the loss ratio of isolated losses in each direction. This ratio is the same in both directions. A round
-    trip over both directions then has the measured loss ratio."""
+    """Return the ratio of isolated losses, the same in each direction, that gives round trips the measured ratio."""
     table = np.column_stack([lost, sent])
 
     def one_way(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,8 +85,8 @@ def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Esti
 
     value = float(one_way(table))
     low, high = (float(end) for end in resampled(table, one_way))
-    # A few losses may be spread evenly over the slots by chance. The interval is therefore never narrower than the
-    # interval for independent losses.
+    # A few losses may be spread evenly over the slots by chance, so the interval is never narrower than that of
+    # independent losses.
     least, most = (1.0 - float(np.sqrt(1.0 - end)) for end in share_interval(int(lost.sum()), int(sent.sum())))
     low, high = max(min(low, least), 0.0), max(high, most)
     note = "losses of probes away from reconfigurations; which way they were lost is not known, half is put on each"
@@ -111,35 +108,30 @@ def _possible(excess: float, access: Access) -> float:
 
 
 def _unseen(slots: int, interval_ns: int, access: Access) -> float:
-    """If none of `slots` slots had an outage, return the largest plausible share of reconfigurations with an outage.
-    Resampling cannot give this limit, because every resample of slots without an outage has no outage either."""
+    """Return the largest plausible share of reconfigurations with an outage if none of `slots` slots had one. Resamples
+    of such slots cannot give this limit, because they have no outage either."""
     return min(share_interval(0, slots)[1] / min(_mean_ns(access) / interval_ns, 1.0), 1.0)
 
 
 def _mean_ns(access: Access) -> float:
-    """Return the mean length of an outage. The logarithms of outages' lengths are assumed to be uniformly
-    distributed."""
+    """Return the mean length of an outage. The logarithms of lengths are uniformly distributed."""
     span = np.log(access.outage_max_ns / access.outage_min_ns)
     return float((access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9))
 
 
-def _outages(
-    probes: Slotted, near: NDArray[np.bool_], access: Access, estimates: list[Estimate]
-) -> tuple[list[Estimate], list[Untold]]:
+def _outages(probes: Slotted, near: NDArray[np.bool_], access: Access, isolated_ratio: float) -> list[Found]:
     """Fit the share, number and length of outages. With the fitted values, simulated outages give the same runs of lost
     probes as the recording."""
     lost = probes.series.lost & near
     counts, logs, numbers = _runs(probes.series.t_ns, lost, probes.interval_ns, probes.schedule)
-    untold = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
+    told: list[Found] = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
     if len(logs) < _FEWEST_RUNS:
-        return estimates, [Untold(key, f"{len(logs)} runs of lost probes are too few") for key in _OUTAGE_KEYS]
+        return [Untold(key, f"{len(logs)} runs of lost probes are too few") for key in _OUTAGE_KEYS]
     rank = _rank(len(logs))
     longest = float(np.sort(logs)[-rank])
     target = np.array([*_shares(counts), longest])
-    # The value with this rank lies at a random quantile. This quantile has a beta distribution, and `middle` is the
-    # median of this distribution.
+    # The value with this rank lies at a random quantile, which has a beta distribution with the median `middle`.
     middle = float(beta(len(logs) - rank + 1, rank).ppf(0.5))
-    isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
     found[2] = max(found[2], float(logs.max()))
 
@@ -167,9 +159,8 @@ def _outages(
     # A resample never contains an outage longer than the longest observed outage, so resampling gives no valid interval
     # for the maximum length.
     low, high = ends
-    # The lower end of the longest outage is computed with the upper end of the number of outages per reconfiguration.
-    # The upper end of the longest outage is computed with the lower end of this number. If there are more outages, they
-    # merge more often. Shorter outages then give equally long runs of losses.
+    # The lower end of the longest outage is computed with the upper end of the number of outages per reconfiguration,
+    # and vice versa. If there are more outages, they merge more often, and shorter ones give equally long runs.
     for end, other, quantile in ((low, high, 1.0 - TAIL), (high, low, TAIL)):
         values = np.array([found[0], other[1], found[2]])
         end[2] = _longest(probes, access, values, isolated_ratio, quantile, longest, len(counts))
@@ -179,21 +170,15 @@ def _outages(
         if key == "outage_max":
             value, least, most = (float(np.exp(each)) for each in (value, least, most))
         of, count = ("reconfigurations", len(counts)) if place < 2 else ("runs", len(logs))
-        estimates.append(Estimate(key, value, least, most, count, of, note))
-    return estimates, untold
-
-
-def _isolated(estimates: list[Estimate]) -> float:
-    one_way = next(one.value for one in estimates if one.key == "residual_loss")
-    assert not isinstance(one_way, tuple | str), "of one number"
-    return 1.0 - (1.0 - one_way) ** 2
+        told.append(Estimate(key, value, least, most, count, of, note))
+    return told
 
 
 def _slopes(
     statistics: Callable[[NDArray[np.float64]], NDArray[np.float64]], found: NDArray[np.float64], access: Access
 ) -> NDArray[np.float64]:
-    """Return the derivatives of the statistics with respect to each parameter. The derivatives are computed from
-    differences between simulations that use the same random numbers. The array has shape (3, 3)."""
+    """Return the derivatives of the statistics with respect to each parameter, of shape (3, 3). They are differences
+    between simulations that use the same random numbers."""
     slopes = np.eye(3)
     for place, step in enumerate(_APART):
         least, most = found.copy(), found.copy()
@@ -220,15 +205,14 @@ def _runs(
 
 
 def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
-    """Return two shares. The first value is the share of reconfigurations with at least one run of lost probes. The
-    second is the share of runs of lost probes that are not the first at their reconfiguration."""
+    """Return the share of reconfigurations with at least one run of lost probes, and the share of runs that are not the
+    first at their reconfiguration."""
     some = float((counts > 0).mean())
     return some, 1.0 - some / max(float(counts.mean()), 1e-9)
 
 
 def _rank(runs: int) -> int:
-    """Return the rank of a run of lost probes. `outage_max` is estimated from the length of this run. Rank 1 is the
-    longest run."""
+    """Return the rank of the run of lost probes whose length gives `outage_max`. Rank 1 is the longest run."""
     return max(round(runs / _RANKED), 1)
 
 
@@ -236,11 +220,10 @@ def _longest(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, quantile: float, length: float,
     times: int,
 ) -> float:  # fmt: skip
-    """Return the logarithm of the `outage_max` that belongs to a quantile. With this `outage_max`, recordings are
-    simulated. In the share `quantile` of these recordings, the loss run of rank `_rank` has at most the length
-    `length`.
+    """Return the logarithm of the `outage_max` with which the loss run of rank `_rank` is at most `length` long in the
+    share `quantile` of simulated recordings.
 
-    length: In the recording, the loss run of this rank has a length. This is the logarithm of that length.
+    length: The logarithm of the length that the run of this rank has in the recording.
     times: The number of reconfigurations in the recording.
     """
     tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])
@@ -250,8 +233,7 @@ def _longest(
         counts, logs, numbers = _simulated_runs(probes, access, np.append(found[:2], one), isolated_ratio, _ROUNDS)
         copies = rng.multinomial(times, np.full(len(counts), 1.0 / len(counts)), _RECORDINGS)
         order = np.argsort(-logs)
-        # `ranks[k, n]` is the number of long runs of losses in simulated recording k. A run is long if it is at least
-        # as long as the n-th longest of all simulated runs.
+        # `ranks[k, n]`: runs in simulated recording k that are at least as long as the n-th longest of all.
         ranks = np.cumsum(copies[:, numbers[order]], axis=1)
         wanted = np.maximum(np.rint(ranks[:, -1:] / _RANKED), 1)
         made.append(float(np.quantile(logs[order][np.argmax(ranks >= wanted, axis=1)], quantile)))
@@ -261,23 +243,18 @@ def _longest(
 def _simulated_runs(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Simulate successive losses of probes (see `_runs`). The probes have the recording's interval, and many
-    reconfigurations with outages are simulated."""
+    """Simulate many reconfigurations with outages. Return the `_runs` of probes at the recording's interval."""
     drawn = dataclasses.replace(
-        access,
-        outage_share_ratio=float(found[0]),
-        outage_again_ratio=float(found[1]),
-        outage_max_ns=round(float(np.exp(found[2]))),
-        period_ns=_SPACING_NS,
-    )
+        access, outage_share_ratio=float(found[0]), outage_again_ratio=float(found[1]),
+        outage_max_ns=round(float(np.exp(found[2]))), period_ns=_SPACING_NS,
+    )  # fmt: skip
     begin_ns = np.arange(_SIMULATED, dtype=np.int64) * _SPACING_NS + _SPACING_NS // 2
     nothing = np.zeros(len(begin_ns), dtype=np.int64)
     slots = Slots(begin_ns=begin_ns, names=("",) * len(begin_ns), base_t_ns=begin_ns, base_ns=nothing)
     end_ns = _SIMULATED * _SPACING_NS
     begins_ns, ends_ns = outages_ns(drawn, slots, seed=seed, duration_ns=end_ns)
     t_ns = np.arange(0, end_ns, probes.interval_ns, dtype=np.int64)
-    # An outage affects both directions: it loses probes on their way up, and probes sent earlier that are on their way
-    # back.
+    # An outage loses probes on their way up, and probes sent earlier that are on their way back.
     back_ns = (
         t_ns + round(probes.one_way_ns) + simulated_ns(access, t_ns, ("up",), seed, end_ns, begin_ns).astype(np.int64)
     )
@@ -296,19 +273,19 @@ def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDAr
     return np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
 
 
-def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
+def retransmitted(transfer: Transfer) -> list[Found]:
     """Return the share of retransmitted segments. Isolated loss is at most this share, because some retransmissions
     repair drops at queues."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     if segments.sum() < _FEWEST_SEGMENTS:
-        return Untold(key, f"{segments.sum():.0f} segments were carried, which are too few")
+        return [Untold(key, f"{segments.sum():.0f} segments were carried, which are too few")]
     if np.isnan(transfer.retransmissions).all():
         if transfer.all_retransmissions is None:
-            return None
+            return []
         note = f"{transfer.all_retransmissions} {_BOUND}; no interval, for the file has their sum alone"
         ratio_of_all = min(transfer.all_retransmissions / float(segments.sum()), 1.0)
-        return Estimate(key, ratio_of_all, None, None, round(float(segments.sum())), "segments", note)
+        return [Estimate(key, ratio_of_all, None, None, round(float(segments.sum())), "segments", note)]
     told = ~np.isnan(transfer.retransmissions)
     table = np.column_stack([transfer.retransmissions[told], segments[told]])
     whole = max(round(1e9 / float(np.median(transfer.length_ns))), 1)
@@ -324,9 +301,7 @@ def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
     least, most = share_interval(min(int(count), int(total)), int(total))
     low, high = max(min(low, least), 0.0), min(max(high, most), 1.0)
     note = f"{int(count)} {_BOUND}"
-    return Estimate(
-        key, min(float(ratio(seconds)), 1.0), float(low), float(high), round(float(total)), "segments", note
-    )
+    return [Estimate(key, min(float(ratio(seconds)), 1.0), low, high, round(float(total)), "segments", note)]
 
 
 def _by_slot(slot: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.float64]:

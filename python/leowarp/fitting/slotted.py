@@ -13,9 +13,7 @@ from leowarp.timeline.recordings.measurement import Series
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 FEWEST_PROBES = 8
-"""A slot's minimum delay is valid only with this number of answered probes. Probes near the slot's ends do not
-count."""
-
+"""A slot's minimum delay is valid only with this number of answered probes away from its ends."""
 
 _DENSE_NS = 30_000_000
 
@@ -37,14 +35,13 @@ class Slotted:
 
     @property
     def interval_ns(self) -> int:
-        """Return the median interval between probes, in ns."""
         interval_ns = self.series.interval_ns
         assert interval_ns is not None, "two probes at least"
         return interval_ns
 
     @property
     def is_dense(self) -> bool:
-        """Return whether probes are dense enough. Dense probes show jitter steps of 6 and 28 ms, and outage lengths."""
+        """Return whether probes are dense enough to show jitter steps of 6 and 28 ms, and outage lengths."""
         return self.interval_ns <= _DENSE_NS
 
     @property
@@ -60,7 +57,7 @@ class Slotted:
 
     @property
     def one_way_ns(self) -> float:
-        """Return an estimate of the one-way delay in ns. It is half of the median of the slots' minimum round trips."""
+        """Return half of the median of the slots' minimum round trips."""
         return float(np.median(self.floors_ns(self.series.delay_ns)[1])) / 2.0
 
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -75,7 +72,6 @@ class Slotted:
 
 
 def slotted(series: Series, schedule: Schedule) -> Slotted:
-    """Return the series with each probe assigned to a slot of the schedule."""
     number = (series.t_ns - schedule.phase_ns) // schedule.period_ns
     clear = (schedule.distance_ns(series.t_ns) >= min(HANDOVER_NS, schedule.period_ns // 4)) & ~np.isnan(
         series.delay_ns

@@ -17,18 +17,22 @@ LEVEL_TEXT = f"{100 * LEVEL:g} %"
 
 
 def preset_text(fit: Fit) -> str:
-    """Return TOML with only ``[access]``. Each key has its interval and the data behind it, and comments name the keys
-    that no recording determines."""
+    """Return TOML with only ``[access]``. Comments have each key's interval and data, and the keys that no recording
+    determines."""
     return "\n".join(_lines(fit)) + "\n"
 
 
 def shown(key: str, value: float) -> str:
     """Return a value in the form of a scenario, with four digits: ``20.13 ms``."""
-    if key == "base_rtts":
-        return _rounded(value, units.TIME)
-    declared = keys(Access)[key][1]
-    assert declared.quantity is not None, f"{key} is no quantity"
-    return _rounded(value, declared.quantity)
+    measure = units.TIME if key == "base_rtts" else keys(Access)[key][1].quantity
+    assert measure is not None, f"{key} is no quantity"
+    if measure is units.RATIO:
+        return f"{100 * value:.4g} %"
+    if measure is units.TIME:
+        return f"{value / 1e6:.4g} ms" if value < 1e9 else f"{value / 1e9:.6g} s"
+    if measure is units.RATE:
+        return f"{value / 1e6:.4g} Mbit/s"
+    return measure.format(round(value))
 
 
 def interval_text(estimate: Estimate) -> str:
@@ -44,22 +48,11 @@ def interval_text(estimate: Estimate) -> str:
 
 
 def value_text(estimate: Estimate) -> str:
-    """Return the value of an estimate as TOML."""
     if isinstance(estimate.value, str):
         return quoted(estimate.value)
     if isinstance(estimate.value, tuple):
         return "[" + ", ".join(quoted(shown(estimate.key, each)) for each in estimate.value) + "]"
     return quoted(shown(estimate.key, estimate.value))
-
-
-def _rounded(value: float, measure: units.Quantity) -> str:
-    if measure is units.RATIO:
-        return f"{100 * value:.4g} %"
-    if measure is units.TIME:
-        return f"{value / 1e6:.4g} ms" if value < 1e9 else f"{value / 1e9:.6g} s"
-    if measure is units.RATE:
-        return f"{value / 1e6:.4g} Mbit/s"
-    return measure.format(round(value))
 
 
 def _lines(fit: Fit) -> Iterator[str]:

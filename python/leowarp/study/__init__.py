@@ -38,36 +38,16 @@ _PUBLIC = {
     "studies": "discovery",
 }
 
-__all__ = [
-    "Claim",
-    "DrawnFigure",
-    "Making",
-    "Material",
-    "Outcome",
-    "Reproduction",
-    "Room",
-    "Section",
-    "StudyFile",
-    "StudyProgress",
-    "StudyResult",
-    "StudyRun",
-    "reproduce",
-    "run_study",
-    "studies",
-]
+__all__ = list(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name on first use (PEP 562), and return its value.
-
-    Raises AttributeError if this package does not have the name.
-    """
+    """Import a public name on first use (PEP 562)."""
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"leowarp.study.{_PUBLIC[name]}"), name)
     raise AttributeError(f"module 'leowarp.study' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Return public names and names that are already loaded. Completion can then offer public names before their first
-    use."""
+    """Return also the names that are not loaded yet, so that completion offers them."""
     return [*globals(), *_PUBLIC]

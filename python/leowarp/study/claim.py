@@ -95,11 +95,11 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """Check a claim on each sample that has the claim's runs. The first checked sample decides the verdict. The
-    remaining samples show how much the results vary.
+    """Check a claim on each sample that has the claim's runs. The first checked sample, which has the study's own runs,
+    decides the verdict. The remaining samples show how much the result depends on chance.
 
-    Raises TraceError if no sample is complete. A complete sample has all runs that the test needs.
-    samples: A sequence of (name, sample). The first sample has the study's own runs.
+    Raises TraceError if no sample has all runs that the test needs.
+    samples: A sequence of (name, sample).
     Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`. The `verdict`, `measured`, `numbers` and `cause`
         are those of the first usable sample. `samples` has one entry per sample: these four values, and the sample's
         name as `sample`.
@@ -118,8 +118,6 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
             hint="reproduce the study anew: the missing runs are made, the others kept",
         )
     row: dict[str, Any] = {key: getattr(claim, key) for key in ROW_KEYS}
-    # The first sample contains the runs that the study itself uses. The later samples show how much the result depends
-    # on chance.
     row |= {"runs": list(claim.runs)} | asdict(outcomes[0][1])
     row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in outcomes]
     return row
@@ -127,7 +125,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
     """Return the verdict on a claim. `parts` says for each part of the claim whether it is true. The verdict is "holds"
-    if all parts are true. If only some are true, it is "partly". If none is true, it is "does not hold".
+    if all parts are true, "partly" if only some are, and "does not hold" if none is.
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'
@@ -140,8 +138,7 @@ def holds_if(parts: Mapping[str, bool]) -> Verdict:
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Return the parts of a claim that do not hold, as text for its cause. The text is empty if all parts of the claim
-    hold.
+    """Return the parts of a claim that do not hold, as text for its cause.
 
     >>> not_so({"late": False, "lost": True, "long": False}), not_so({"late": True})
     ('not so: late, long', '')

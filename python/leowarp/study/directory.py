@@ -18,6 +18,7 @@ from leowarp.base.errors import LeowarpError
 from leowarp.base.progress import OnProgress
 from leowarp.running.many import Job, run_many
 from leowarp.scenario.names.examples import example_file
+from leowarp.study.sweep.parameters.dotted import toml_value
 from leowarp.version import VERSION
 
 
@@ -25,9 +26,8 @@ from leowarp.version import VERSION
 class ExampleRun:
     """A run of a study: an example scenario with some replaced scenario keys.
 
-    slug: The name of the run within the study. The run's directory has the same name.
+    slug: The name of the run and of its directory.
     example: The file name of the example scenario.
-    set: The scenario keys that are replaced, with their new values.
     why: The reason for the run.
     """
 
@@ -53,25 +53,21 @@ def make_runs(
     A complete run of exactly the same plan is repeated only if `force` is set. If a run directory has a different plan,
     it is replaced.
 
-    folder: The directory of the study. Runs are in `runs/<slug>`.
     settings: The dotted keys for the scenario of every run. The `set` of a single run overrides `settings`.
     at_once, kernel, progress: See `leowarp.run_many`.
-    force: True to replace even complete runs.
     """
     jobs, done, failed = [], {}, {}
     for run in runs:
         target = folder / "runs" / run.slug
         job = Job(example_file(run.example), target, {**settings, **run.set}, label=run.slug)
-        # Plans are compared as text with every default written out. A run is therefore repeated if a newer version of
-        # leowarp changes a default.
-        if not force and _is_made(target, _plan_text(job)):
+        # The text has every default, so a run is repeated if a newer version of leowarp changes a default.
+        if not force and _is_made(target, scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()):
             done[run.slug] = target
         else:
             jobs.append(job)
     if jobs:
         # force=True, because an existing directory at this point is incomplete, belongs to another plan, or shall be
-        # replaced. If a run fails, the failure is returned and not raised. Claims can then still be checked on the
-        # remaining runs. Each run gets its own report, because the study's page links to it.
+        # replaced. Claims can still be checked if a run fails. The study's page links to each run's report.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )
@@ -88,7 +84,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
     the plan's hash.
 
     key: The key of the study, such as "frederiksen2024".
-    settings: The settings as in `make_runs`. A run without a directory is listed without the hash of its plan.
+    settings: The settings as in `make_runs`.
     """
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
@@ -99,7 +95,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
             f"why = {json.dumps(run.why, ensure_ascii=False)}",
             f"example = {json.dumps(run.example)}",
             "set = { "
-            + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
+            + ", ".join(f"{json.dumps(key)} = {toml_value(value)}" for key, value in {**settings, **run.set}.items())
             + " }",
         ]
         # A run that failed before its plan was written has no hash.
@@ -110,10 +106,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 
 
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
-    """Write `results/run=<slug>/metrics.parquet`, the metrics of all runs as one data set with Hive partitions.
-
-    made: The run directories by name of the run.
-    """
+    """Write `results/run=<slug>/metrics.parquet`, the metrics of all runs as one data set with Hive partitions."""
     results = folder / "results"
     # Runs that were removed from the study must not remain in the data set.
     if results.exists():
@@ -125,20 +118,8 @@ def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
         shutil.copyfile(path / layout.METRICS, target / "metrics.parquet")
 
 
-def _plan_text(job: Job) -> str:
-    """Return the text of a job's plan with every default, as in the run directory's `plan.toml`."""
-    return scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
-
-
 def _is_made(target: Path, plan: str) -> bool:
     if recorded.why_incomplete(target) is not None:
         return False
     # The texts are compared instead of hashes, so that a user can see how two plans differ.
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan
-
-
-def _toml(value: Any) -> str:
-    """Return a value as one line of TOML."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)

@@ -71,7 +71,6 @@ def studies() -> dict[str, EntryPoint]:
 def room_of(key: str) -> Room:
     """Import the module of a study and return it. The import also loads matplotlib.
 
-    key: A key of `studies()`.
     Raises ScenarioError if no study has this key.
     Raises HostError if the module cannot be imported, or if it lacks one of `NAMES`.
     """

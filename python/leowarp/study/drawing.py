@@ -25,9 +25,8 @@ class Kind(Generic[Rules]):
     """A kind of figure of a study.
 
     stem: The name of the file in `figures/`, without extension.
-    title, caption: The texts for the page. The caption explains what the figure shows, with units and intervals.
+    caption: The explanation of what the figure shows, with units and intervals.
     needs: The names of the data sets that the figure requires.
-    draw: The function `draw(frames, rules) -> Figure`.
     """
 
     stem: str
@@ -41,9 +40,6 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
     """Draw all figures into `folder`. If a figure has no data, its result contains the reason.
 
     frames: The data sets by name. A data set is missing if all its runs failed.
-    folder: The folder for the figures, which is created if missing.
-    rules: The facts about the study, for each kind's `draw`.
-    Returns: One result per figure, in the order of `kinds`. A result's `missing` says why its figure was not drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
@@ -52,11 +48,9 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
         if missing is None:
             try:
                 with styled():
-                    # `styled` sets the fonts and sizes of leowarp's reports.
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
-            # A trial run may be too short for a figure. If a figure cannot be drawn, the page gives the reason, and the
-            # remaining figures are drawn.
+            # A trial run may be too short for a figure.
             except TraceError as error:
                 missing = error.message
         drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))

@@ -13,8 +13,7 @@ from leowarp.report import html
 from leowarp.study.claim import in_words
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
-"""The CSS class that colours each verdict on the page. On the page, the numbers of verdicts are in the order of this
-table."""
+"""The CSS class that colours each verdict on the page, in the order of the numbers of verdicts."""
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
 """The plural forms of verdicts, if they differ from the singular."""
 
@@ -62,11 +61,9 @@ def write_study_page(
 ) -> Path:  # fmt: skip
     """Write `index.html` of a study, and return its path.
 
-    folder: The directory of the study. The paths of links and figures are relative to it.
     title, lead: The heading and the first paragraph, as plain text.
     claims: The rows of `claims.json`.
     sections: The sections between the figures and the command.
-    warnings: The texts for the box at the top. Without warnings, there is no box.
     command: The shell command with which a user can make the page again.
     """
     parts = [
@@ -85,8 +82,6 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Return HTML with the number of claims for each verdict. Claims that hold by construction are counted
-    separately."""
     measured = [row for row in claims if not row["by_construction"]]
     constructed = [row for row in claims if row["by_construction"]]
     apart = f" Apart from these, {len(constructed)} by construction: {_counted(constructed)}." if constructed else ""
@@ -104,12 +99,10 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""The page shows this number of characters of the measured result beside a verdict. Longer text is hidden until the
-reader opens the card."""
+"""The number of characters of the measured result that the page shows before the reader opens the card."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Return HTML with a card for each claim. A card shows the verdict, the paper's words, and the measured result."""
     links = " ".join(
         f'<a class="{CLASSES[row["verdict"]]}" href="#claim-{html.text(row["number"])}">{html.text(row["number"])}</a>'
         for row in claims
@@ -140,8 +133,7 @@ def _card(row: Mapping[str, Any]) -> str:
 
 
 def _shortened(measured: str) -> str:
-    """Return the text of a measured result, shortened to about `SHORT` characters. A longer text is cut at the end of a
-    clause."""
+    """Return the text of a measured result, cut at the end of a clause if it is longer than `SHORT`."""
     if len(measured) <= SHORT:
         return measured
     cut = max(measured.rfind(mark, 0, SHORT) for mark in ("; ", ", ", ". "))
@@ -149,8 +141,7 @@ def _shortened(measured: str) -> str:
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
-    # The page links to the figures instead of containing them. A study has about a dozen figures, each in three
-    # formats.
+    # A study has about a dozen figures, each in three formats, so the page only links to them.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")
         for figure in figures

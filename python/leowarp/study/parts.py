@@ -23,8 +23,7 @@ from leowarp.study.sweep import StudyFile, run_study
 COST = "cost.json"
 """The file with the real time in seconds of each group, summed over all starts of the study."""
 MOST_WARNINGS = 8
-"""The maximum number of warnings that a page repeats. The runs of a large study usually share a few different
-warnings."""
+"""The maximum number of different warnings that a page repeats."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,8 @@ class Part:
     name: The name of the group and of its directory.
     content: The content of the group's study file.
     runs: The number of runs in the group.
-    in_quick: The function `in_quick(values, seed)`, which returns whether a quick reproduction includes the run.
-        `values` maps scenario keys to values as they are written in the study file. A later full reproduction keeps
-        these runs.
+    in_quick: Whether a quick reproduction includes the run with these `values` and this seed. `values` maps scenario
+        keys to values as they are written in the study file. A later full reproduction keeps these runs.
     """
 
     name: str
@@ -49,10 +47,8 @@ class Part:
 def made(
     parts: Sequence[Part], making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[dict[str, pd.DataFrame], dict[str, LeowarpError]]:
-    """Make the runs of all groups, and return their rows and failures.
+    """Make the runs of all groups in their order, and return their rows and failures.
 
-    parts: The groups in the order in which they are made.
-    quick: True to make only the runs that `Part.in_quick` selects.
     scheduler: The address of a Dask scheduler, whose workers make the runs.
     Returns rows: A dict from group to its rows. Each requested run has one row, even if it failed.
         docs/guides/studies.md lists the columns.
@@ -67,11 +63,10 @@ def made(
 
 
 def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
-    """Return the error that explains why a data set is missing: the first failure in its groups of runs.
+    """Return the error that explains why a data set is missing: the first failure in its groups of runs. If no run
+    failed, the error says that the data set cannot be built from the results.
 
     failures: The errors with keys `<group>/<run id>`, from `made`.
-    Returns: The error, which is not raised here. If no run failed, the error says that the data set cannot be built
-        from the results.
     """
     for key, error in failures.items():
         if key.partition("/")[0] in groups:
@@ -87,8 +82,6 @@ def missing(
 
     claim_frames: A dict from data set to the groups of runs from which it is built. Claims name these data sets.
     frames: The data sets that exist.
-    failures: The failures from `made`.
-    Returns: A dict from the name of each missing data set to its error.
     """
     return {name: first_failure(failures, groups) for name, groups in claim_frames.items() if name not in frames}
 
@@ -96,8 +89,6 @@ def missing(
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """Make the runs of one group. Return the group's rows, and a dict from `<group>/<run id>` to the error of a failed
-    run. Runs that failed at an earlier start are repeated."""
     folder = making.folder / part.name
     # With `force`, the group's directory is deleted, because all of its rows form one data set.
     if making.force and folder.exists():
@@ -138,11 +129,7 @@ def _note_cost(folder: Path, part: str, wall_s: float) -> None:
 
 
 def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """Return an HTML table with the cost of each group and the total.
-
-    rows: The rows from `made`.
-    folder: The directory of the study, which contains `cost.json`.
-    """
+    """Return an HTML table with the cost of each group and the total."""
     wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
     # Groups have different columns. If a group lacks a column, its rows have null in that column.
@@ -158,7 +145,6 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
 
 
 def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
-    """Return a row of `cost_table`: the processor time of all runs, and the real time of all starts."""
     cpu_s, guest_s = (float(rows[column].sum()) for column in ("cpu_s", "guest_cpu_s"))
     # If all runs failed, the table has no columns of scalars.
     virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
@@ -170,11 +156,8 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 
 
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """Return a text about the cost of the runs, for the terminal. The text has the processor time of guest and host,
-    and the real time of all starts.
-
-    Runs are made in parallel, so the real time may be shorter than the processor time.
-    """
+    """Return a text about the cost of the runs, for the terminal. Runs are made in parallel, so the real time may be
+    shorter than the processor time."""
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())
     return (
@@ -184,10 +167,7 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
 
 
 def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
-    """Return HTML that names the results directory of each group and shows example code.
-
-    example: The Python code that reads the results. The page shows this code.
-    """
+    """Return HTML that names the results directory of each group and shows `example`, Python code that reads them."""
     rows = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in parts]
     table = html.table(
         "Each group's results are one partitioned Parquet data set, a row a run; units are in the columns' names",

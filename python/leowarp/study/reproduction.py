@@ -15,6 +15,7 @@ from typing import Any
 from leowarp.base import plainfiles, recorded
 from leowarp.base.errors import LeowarpError, ScenarioError
 from leowarp.base.layout import MANIFEST
+from leowarp.base.printable import clean
 from leowarp.study.claim import ROW_KEYS, Claim, judged
 from leowarp.study.discovery import room_of
 from leowarp.study.making import Making, Material
@@ -109,19 +110,18 @@ def reproduce(
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
     """
     room = room_of(key)
-    # `quick` and `fetch` are flags, so False means that the user did not set the flag.
+    # False means that the user did not set the flag.
     given = {
         "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,
         "path": path, "capacity": capacity, "scheduler": scheduler,
     }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
-    # An unknown option is an error. If an unknown option were ignored, the user would assume that it had an effect.
+    # If an unknown option were ignored, the user would assume that it had an effect.
     for name in options:
         if name not in room.OPTIONS:
             own = ", ".join(f"--{option}" for option in room.OPTIONS)
             raise ScenarioError(f"the study {key} has no option --{name}", hint=f"its own are: {own}")
-    # A study over a recording gives other results than the same study over the profile, so it has a directory of its
-    # own.
+    # A study over a recording gives other results than over the profile, so it has a directory of its own.
     name = key if path is None else f"{key}-{Path(path).stem}"
     folder = Path(out) if out is not None else Path("reproductions") / name
     if (why := plainfiles.why_not_plain(folder)) is not None:
@@ -149,8 +149,7 @@ def reproduce(
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
     """Return one row of `claims.json` per claim. If some runs of a claim failed or were not requested, the verdict is
-    "cannot be told". If runs are missing, the row says why the first one is missing.
-    """
+    "cannot be told", and the row says why the first one is missing."""
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}
     for claim in claims:
@@ -162,27 +161,8 @@ def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, An
             rows.append(row | {"runs": list(claim.runs), "verdict": "cannot be told", "measured": why, "numbers": {},
                                "cause": "", "samples": []})  # fmt: skip
         else:
-            rows.append(_json_safe(judged(claim, material.samples)))
+            rows.append(clean(judged(claim, material.samples)))
     return rows
-
-
-def _json_safe(value: Any) -> Any:
-    """Convert numbers for JSON: numpy's numbers to Python's, and nan to null.
-
-    >>> _json_safe({1: (float("nan"), 2.0)})
-    {'1': [None, 2.0]}
-    """
-    if isinstance(value, dict):
-        return {str(key): _json_safe(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json_safe(inner) for inner in value]
-    # json.dumps rejects numpy's scalars.
-    if hasattr(value, "item"):
-        value = value.item()
-    # nan is the only value that is not equal to itself, and JSON cannot represent nan.
-    if isinstance(value, float) and value != value:
-        return None
-    return value
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:

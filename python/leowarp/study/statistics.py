@@ -44,7 +44,6 @@ class Middle:
 
     @property
     def known(self) -> bool:
-        """Return whether there is at least one value."""
         return self.count > 0
 
     def above(self, value: float) -> bool:
@@ -56,15 +55,14 @@ class Middle:
         return self.known and self.low > value
 
     def below(self, value: float) -> bool:
-        """Return whether the whole interval is below `value`."""
         return self.known and self.high < value
 
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
         """Return the median and its interval as text, such as `12.3 (11.0 to 14.1)`.
 
         scale: The factor by which the values are multiplied. For example, 1e-6 converts bit/s to Mbit/s.
-        digits: The number of digits after the decimal point. An infinite value means that an event did not happen. Its
-            text is "never".
+        digits: The number of digits after the decimal point. An infinite value, an event that did not happen, is
+            "never".
 
         >>> middle([11e6, 12e6, 15e6]).text(1e-6)
         '12.0 (11.0 to 15.0)'
@@ -78,16 +76,13 @@ class Middle:
         return f"{median} ({low} to {high})"
 
     def numbers(self) -> dict[str, Any]:
-        """Return the values for `claims.json`: `median`, `low`, `high`, `count`."""
+        """Return the values for `claims.json`."""
         return {"median": self.median, "low": self.low, "high": self.high, "count": self.count}
 
 
 def middle(values: Any) -> Middle:
-    """Return the median of values, with its confidence interval. Missing values are ignored.
+    """Return the median of values, with its confidence interval. null and nan are ignored.
 
-    The interval is computed by `leowarp.scalars.medians.median_interval`.
-
-    values: array-like. The numbers. null and nan count as missing.
     Raises ValueError if a value is not a number.
 
     >>> wide = middle(range(1, 21))
@@ -99,30 +94,27 @@ def middle(values: Any) -> Middle:
     count = len(ordered)
     if count == 0:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
-    # Order statistics are used instead of mean and standard deviation. In order statistics, an infinite value, which
-    # represents an event that never happened, has a rank like any other value.
+    # In order statistics, an infinite value (an event that never happened) has a rank like any other value.
     found = median_interval(ordered.tolist())
     _, confidence_ratio = order_interval(count)
     return Middle(found.median, found.low, found.high, count, confidence_ratio)
 
 
-def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "variant") -> pd.DataFrame:
+def paired(rows: pd.DataFrame, column: str, one: str, other: str) -> pd.DataFrame:
     """Return the values of two variants, paired by seed. Two runs with the same seed have the same path.
 
-    rows: A frame with the columns `seed`, `column` and `key`.
-    column: The column to compare.
-    one, other: The two variants, as values in the column `key`.
+    rows: A frame with the columns `seed`, `column` and `variant`.
+    one, other: The two variants, as values in the column `variant`.
     Returns: The columns `seed, one, other`, sorted by seed. A seed is dropped if only one of the variants has it.
     """
-    # Rows are joined by seed. If the two variants were treated as independent samples, the spread between paths would
-    # widen the interval of their difference.
-    mine = rows[rows[key] == one][["seed", column]].rename(columns={column: "one"})
-    theirs = rows[rows[key] == other][["seed", column]].rename(columns={column: "other"})
+    # With independent samples, the spread between paths would widen the interval of the variants' difference.
+    mine = rows[rows["variant"] == one][["seed", column]].rename(columns={column: "one"})
+    theirs = rows[rows["variant"] == other][["seed", column]].rename(columns={column: "other"})
     return mine.merge(theirs, on="seed").dropna().sort_values("seed").reset_index(drop=True)
 
 
 def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middle:
-    """Return the median over seeds of the ratio between two variants. Two runs with the same seed have the same path.
+    """Return the median over seeds of the ratio between two variants, paired by seed.
 
     >>> rows = pd.DataFrame({"variant": ["a", "b"] * 2, "seed": [1, 1, 2, 2], "bps": [2.0, 1.0, 9.0, 3.0]})
     >>> paired_ratio(rows, "bps", "a", "b").median
@@ -137,5 +129,5 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
 def share(values: Sequence[bool] | np.ndarray | pd.Series) -> float:
     """Return the share of true values, from 0 to 1, or nan if there are no values."""
     array = np.asarray(values, dtype="float64")
-    # Without values, `mean` would return nan with a numpy warning. This check avoids the warning.
+    # Without values, `mean` would return nan with a numpy warning.
     return float(array.mean()) if len(array) else math.nan

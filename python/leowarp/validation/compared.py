@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
 from leowarp.base.errors import LeowarpError, ScenarioError
-from leowarp.fitting import Fit, fit
+from leowarp.fitting import Fit, fit, preset_text
 from leowarp.timeline.recordings import describe, read
 from leowarp.timeline.recordings.measurement import Measurement
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.validation.halves import halves
-from leowarp.validation.made import media_of, samples_of, written_preset
-from leowarp.validation.public import PUBLIC, Public
+from leowarp.validation.made import PRESET, media_of, samples_of
+from leowarp.validation.public import PUBLIC
 from leowarp.validation.quantities import Samples, of_probes, of_transfer
 
 LIMIT_RATIO = 0.15
@@ -40,14 +40,12 @@ _MISSING = {
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity of a recording, compared with the same quantity in the guest.
+    """A quantity of a recording's second half, compared with the same quantity in the guest.
 
-    count: The number of samples in the recording's second half. The guest's samples are compared with this half.
-    quantiles: The 10 %, 50 % and 90 % quantiles of the recording's second half, and of each medium. The quantiles are
-        empty if there are no samples.
+    count: The number of samples in the recording's second half.
+    quantiles: The `QUANTILES` of the recording's second half, and of each medium. They are empty without samples.
     distances: The Kolmogorov-Smirnov distance between each medium and the recording's second half.
-    floor: The Kolmogorov-Smirnov distance between the first and the second half of the recording. The profile was
-        fitted to the first half.
+    floor: The same distance between the first half, to which the profile was fitted, and the second half.
     noise: If both sample sets come from one distribution, the distance exceeds this value by chance in 5 of 100 cases.
     """
 
@@ -62,10 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Validated:
-    """A comparison of a recording with the guest.
-
-    samples: The samples of the recording and of each medium, for figures.
-    """
+    """A comparison of a recording with the guest. `samples` are those of the recording and of each medium."""
 
     name: str
     source: str
@@ -77,10 +72,7 @@ class Validated:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A recording that was not compared.
-
-    fetch: The command that fetches the recording.
-    """
+    """A recording that was not compared. `fetch` is the command that fetches it."""
 
     name: str
     why: str
@@ -119,12 +111,10 @@ def validate(
     columns: The columns of files without a header.
     received: If true, the times in files without a header are the times at which replies arrived.
     interval_ns: The interval between the lines of files that do not contain times.
-    profile: The profile with which files are compared. Public recordings are compared with the profile that each
-        recording names.
+    profile: The profile with which files are compared. Public recordings name theirs.
     longest_ns: The maximum duration of each simulated run. The default is the duration of the recording.
     tell: The function that is called with a line of text before each step.
-    Returns: The comparisons in the order of `recordings`. If a recording is missing or unusable, its entry is a
-        `Skipped` object with the reason.
+    Returns: The comparisons in the order of `recordings`. A missing or unusable recording is `Skipped` with the reason.
     """
     given: list[_Given | Skipped] = [
         _read(one, recordings_folder, columns, received, interval_ns, profile) for one in recordings
@@ -139,8 +129,7 @@ def validate(
             found.append(one)
             continue
         tell(f"{one.name}: fitting, then runs in the guest")
-        # A recording of probes is compared with a fit to these probes alone, and a transfer with a fit to all
-        # recordings of its link.
+        # A transfer is compared with a fit to all recordings of its link, and probes with a fit to these alone.
         of_link = by_link[one.link] if one.measurement.transfer is not None else [one.measurement]
         try:
             found.append(_compared(one, of_link, folder / one.name, longest_ns, seed))
@@ -159,25 +148,22 @@ def _read(
             if not path.is_file():
                 why = "there is no such file, and no public recording of this name (leowarp validate --list)"
                 return Skipped(recording, why, None)
-            measurement = read(path, interval_ns=interval_ns, columns=columns)
-            return _Given(path.stem, "given", measurement.as_sent() if received else measurement, profile)
-        return _public(public, folder)
+            name, link = path.stem, "given"
+        else:
+            path = folder / public.file_name
+            if public.found(folder) is None:
+                why = f"{path} has another content than sha256 {public.sha256}" if path.is_file() else "not fetched"
+                return Skipped(public.name, why, public.command(folder))
+            name, link, profile = public.name, public.link, public.profile
+            columns, received, interval_ns = public.columns, public.received, None
+        measurement = read(path, interval_ns=interval_ns, columns=columns)
+        return _Given(name, link, measurement.as_sent() if received else measurement, profile)
     except LeowarpError as error:
         return Skipped(Path(recording).stem, _why(error), None)
 
 
 def _why(error: LeowarpError) -> str:
     return error.message if error.hint is None else f"{error.message} ({error.hint})"
-
-
-def _public(public: Public, folder: Path) -> _Given | Skipped:
-    path = public.found(folder)
-    if path is None:
-        there = (folder / public.file_name).is_file()
-        why = f"{folder / public.file_name} has another content than sha256 {public.sha256}" if there else "not fetched"
-        return Skipped(public.name, why, public.command(folder))
-    measurement = read(path, columns=public.columns)
-    return _Given(public.name, public.link, measurement.as_sent() if public.received else measurement, public.profile)
 
 
 def _compared(
@@ -207,8 +193,7 @@ def _compared(
                 f"{given.measurement.source}: {few} round trips in a half of its time, and {FEWEST} are the fewest",
                 "a ping of four minutes and more can be compared",
             )
-        # The schedule only says where slots begin, and contains none of the compared quantities. It is therefore found
-        # from the complete recording.
+        # The schedule contains none of the compared quantities, so it is found from the complete recording.
         schedule = describe(given.measurement).schedule
         zero_ns = int(series.t_ns[-1] - held.round_trip.t_ns[-1])
         before = of_probes(learned.round_trip, schedule)
@@ -217,14 +202,13 @@ def _compared(
         else:
             schedule = Schedule(schedule.period_ns, (schedule.phase_ns - zero_ns) % schedule.period_ns)
         recorded = of_probes(held.round_trip, schedule)
-        # The run ends with the last probe, because the replay ends there. The pings of the run's last second are not
-        # evaluated.
+        # The run ends with the last probe, because the replay ends there.
         span_ns = int(held.round_trip.t_ns[-1])
     folder.mkdir(parents=True, exist_ok=True)
     fitted: Fit | None = None
     try:
         fitted = fit([learned if one is given.measurement else one for one in of_link])
-        written_preset(fitted, folder)
+        (folder / PRESET).write_text(preset_text(fitted), encoding="utf-8")
     except LeowarpError as error:
         notes.append(f"the first half: {error.message}")
     duration_ns = min(span_ns, longest_ns) if longest_ns is not None else span_ns
@@ -263,12 +247,9 @@ def _row(quantity: str, samples: Mapping[str, NDArray[np.float64]], before: NDAr
 
 
 def _verdict(
-    quantity: str,
-    samples: Mapping[str, NDArray[np.float64]],
-    distances: Mapping[str, float],
-    floor: float | None,
+    quantity: str, samples: Mapping[str, NDArray[np.float64]], distances: Mapping[str, float], floor: float | None,
     noise: float,
-) -> str:
+) -> str:  # fmt: skip
     counts = {name: len(values) for name, values in samples.items()}
     judged = "fitted" if "fitted" in samples else "default"
     if judged not in distances:

@@ -17,11 +17,9 @@ _PER_PROBE = ("lost_down", "lost_up", "loss_up_ratio", "steady_ns")
 
 
 def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
-    """Return the two halves of the measurement, divided at the middle of its time. Each half has a clock of its own,
-    which begins at 0.
+    """Return the two halves of the measurement, divided at the middle of its time. The clock of each half begins at 0.
 
-    If a file has only the total number of retransmissions, both halves get the same share of retransmissions. The total
-    is thus divided in proportion to the data that the two halves carried.
+    If a file has only the total number of retransmissions, it is divided in proportion to the data of the halves.
     """
     if measurement.transfer is not None:
         first, second = (_transfer(measurement.transfer, late=late) for late in (False, True))

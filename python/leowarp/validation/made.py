@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.fitting.fit import Fit
-from leowarp.fitting.written import preset_text
 from leowarp.results.run import Run
 from leowarp.running.one import run as run_of
 from leowarp.scenario import plan_of
@@ -44,14 +42,9 @@ _SHORTEST_NS = 5_000_000
 _ACCESS = '[access]\nclock = "2024-05-17T12:00:00Z"\n'
 
 
-def written_preset(fit: Fit, folder: Path) -> None:
-    """Write the fitted profile into the folder."""
-    (folder / PRESET).write_text(preset_text(fit), encoding="utf-8")
-
-
 def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") -> dict[str, tuple[str, str, str]]:
-    """Return the media over which the measurement is repeated. The key is the name of a medium. A value has the section
-    of the scenario for this medium, and the two ends of the measurement."""
+    """Return the media over which the measurement is repeated, by name: the section of the scenario, and the two ends
+    of the measurement."""
     down = measurement.transfer is not None and measurement.transfer.way == "down"
     ends = ("server", "dish") if down else ("dish", "server")
     media = {}
@@ -65,8 +58,7 @@ def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") 
 
 
 def _as_rows(measurement: Measurement) -> Measurement:
-    """Return a copy in which each probe is a row of a table. A row is valid from the middle between the previous probe
-    and its own probe."""
+    """Return a table in which each probe is valid from the middle between the previous probe and itself."""
     assert measurement.round_trip is not None
     t_ns = measurement.round_trip.t_ns
     middles_ns = np.append(t_ns[:1], (t_ns[1:] + t_ns[:-1]) // 2)
@@ -82,7 +74,7 @@ def samples_of(
 ) -> Samples:  # fmt: skip
     """Repeat the measurement in a guest with the given medium, and return the samples.
 
-    schedule: The schedule of the recording. Only a replay uses this schedule. A profile has its own schedule.
+    schedule: The schedule of the recording, for a replay. A profile has its own.
     """
     text, source, destination = medium
     flow = 'congestion_control = "cubic"'
@@ -108,15 +100,14 @@ def samples_of(
 
 
 def _interval_ns(recorded: Series) -> int:
-    """Return the interval between the guest's pings, in ns. The interval is short. With a long interval, the same ping
-    would often be the nearest one to several probes of the recording."""
+    """Return the interval between the guest's pings. It is short, because the same ping would otherwise often be the
+    nearest one to several probes of the recording."""
     apart_ns = np.quantile(np.diff(recorded.t_ns), 0.05)
     return int(min(max(float(apart_ns), _SHORTEST_NS), float(np.median(np.diff(recorded.t_ns)))))
 
 
 def _where_recorded(pings: Series, recorded: Series) -> Series:
-    """Return, for each probe of the recording, the guest's ping with the nearest sending time. The result has the same
-    gaps as the recording."""
+    """Return the guest's pings with the sending times nearest to the recording's, with the same gaps."""
     inside = recorded.t_ns[(recorded.t_ns >= pings.t_ns[0]) & (recorded.t_ns <= pings.t_ns[-1])]
     middles_ns = (pings.t_ns[1:] + pings.t_ns[:-1]) // 2
     return pings.take(np.unique(np.searchsorted(middles_ns, inside, side="right")))
@@ -142,8 +133,7 @@ def printed_ns(rtt_ns: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def transfer_of(run: Run, way: str, flow: int = 0) -> Transfer:
-    """Return the goodput of a flow in intervals of 0.1 s. The result also has retransmissions and smoothed round-trip
-    times."""
+    """Return a flow's goodput, retransmissions and smoothed round-trip times in intervals of 0.1 s."""
     goodput, sockets = run.series("goodput", flow), run.sockets(flow)
     step_ns = 100_000_000
     count = run.plan.run.duration_ns // step_ns

@@ -18,7 +18,6 @@ class Public:
     """A recording that can be fetched.
 
     repository: ``owner/name`` on github.com.
-    path: The path of the file in the repository.
     licence: The licence as stated in the repository.
     link: The name of the measured link. Recordings of the same link may share a fit.
     columns: The description of the columns, if the file has no header.
@@ -40,12 +39,10 @@ class Public:
 
     @property
     def address(self) -> str:
-        """Return the address of the file at its commit."""
         return f"{_RAW}/{self.repository}/{self.commit}/{self.path}"
 
     @property
     def file_name(self) -> str:
-        """Return the name of the recording with the extension of its file."""
         return self.name + Path(self.path).suffix
 
     def command(self, folder: Path) -> str:
@@ -126,4 +123,3 @@ _EVERY = (
 )  # fmt: skip
 
 PUBLIC = {one.name: one for one in _EVERY}
-"""The public recordings by name."""

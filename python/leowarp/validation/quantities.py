@@ -25,12 +25,8 @@ _SECOND_NS = 1_000_000_000
 
 
 def of_probes(series: Series, schedule: Schedule | None) -> Samples:
-    """Return the samples of a series of round trips.
-
-    schedule: The schedule of the path's reconfigurations. Without a schedule, there are no samples of steps or of
-        delays above a slot's minimum.
-    Returns: A dict from the name of a quantity to its samples. The name contains the unit (see the top of this module).
-    """
+    """Return the samples of a series of round trips. Without a schedule of reconfigurations, there are no samples of
+    steps or of delays above a slot's minimum."""
     follows = ~np.isnan(series.delay_ns[1:]) & ~np.isnan(series.delay_ns[:-1])
     found = {DIFFERENCES: np.abs(np.diff(series.delay_ns))[follows] / 1e6}
     if schedule is not None and len(series) > 1:
@@ -50,8 +46,7 @@ def of_probes(series: Series, schedule: Schedule | None) -> Samples:
 def of_transfer(transfer: Transfer) -> Samples:
     """Return the samples of a transfer, one per whole second."""
     t_ns = transfer.t_ns - transfer.t_ns[0]
-    # An interval is assigned to the second that contains its middle, because intervals may begin some microseconds
-    # before or after a whole second.
+    # Intervals may begin some microseconds before or after a whole second, so their middles count.
     second = (t_ns + transfer.length_ns // 2) // _SECOND_NS
     whole = int((t_ns[-1] + transfer.length_ns[-1]) // _SECOND_NS)
     inside = second < whole

@@ -12,19 +12,18 @@ from typing import Any
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
-from leowarp.exam.measures import delay, goodput, losses, sharing
-from leowarp.exam.measures.reading import Measured as Measured
+from leowarp.exam.measures import goodput, losses, sharing
+from leowarp.exam.measures.reading import Measured
 from leowarp.results.run import Run
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of the exam. It has a function, and its values belong to a quantity.
+    """A measure of the exam.
 
     function: The function `function(run, **arguments) -> Measured`. A function with an argument `control` compares the
         run with the control run.
-    quantity: The quantity of the measured values. The limit of a case may have any unit of this quantity.
-        `Measured.value` has the quantity's base unit.
+    quantity: The limit of a case may have any unit of this quantity. `Measured.value` has its base unit.
     """
 
     function: Callable[..., Measured]
@@ -32,13 +31,11 @@ class Measure:
 
     @property
     def has_control(self) -> bool:
-        """Return whether the measure needs a control run, in which another algorithm replaces the examined one."""
         return "control" in inspect.signature(self.function).parameters
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Return a dict from the arguments' names in a case to their names in the function. For example, `from` in a
-        case is `from_ns` in the function."""
+        """Return the arguments' names in the function (`from_ns`) by their names in a case (`from`)."""
         names = [name for name in inspect.signature(self.function).parameters if name not in ("run", "control")]
         return {name.removesuffix("_ns").removesuffix("_ratio"): name for name in names}
 
@@ -48,10 +45,7 @@ class Measure:
         return (inspect.getdoc(self.function) or "").splitlines()[0]
 
     def of(self, run: Run, control: Run | None, arguments: Mapping[str, Any]) -> Measured:
-        """Measure a run.
-
-        arguments: The function's arguments, as from `parsed`.
-        """
+        """Measure a run, with arguments from `parsed`."""
         return self.function(run, **arguments, **({"control": control} if self.has_control else {}))
 
     def parsed(self, written: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,7 +75,7 @@ MEASURES: Mapping[str, Measure] = {
     "offered": Measure(goodput.offered, units.RATIO),
     "time_to": Measure(goodput.time_to, units.TIME),
     "silence": Measure(goodput.silence, units.TIME),
-    "delay_beside": Measure(delay.delay_beside, units.TIME),
+    "delay_beside": Measure(sharing.delay_beside, units.TIME),
     "lost": Measure(losses.lost, units.RATIO),
     "spurious": Measure(losses.spurious, units.RATIO),
     "sent_rate": Measure(losses.sent_rate, units.PACKET_RATE),

@@ -40,8 +40,7 @@ def worst_second(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measure
 
 
 def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float, int, str]:
-    """Find the whole second with the smallest ratio of goodput to capacity. The result is this ratio, the start of the
-    second, and goodput and capacity as text."""
+    """Return the smallest ratio of goodput to capacity in a whole second, its start, and both rates as text."""
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
     could_bps = capacities_bps(run, flow, edges_ns)

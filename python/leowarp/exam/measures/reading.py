@@ -23,8 +23,7 @@ class Measured:
 
     value: The value in the base unit of the measure. None means that the run never reached the value, or that there was
         nothing to measure.
-    decided: The packet or sample that determined `value`, as text.
-    at_ns: The time of the packet or sample, on the run's clock.
+    decided: The packet or sample that determined `value`, as text, with its time `at_ns` on the run's clock.
     """
 
     value: float | None
@@ -46,7 +45,6 @@ def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
         received = np.cumsum(rows["delivered_bytes"].to_numpy(dtype="float64"))
     start_ns = run.plan.flows[flow].start_ns
     later = at_ns > start_ns
-    # At its start, a flow has received nothing.
     return np.interp(t_ns, np.append(start_ns, at_ns[later]), np.append(0.0, received[later]))
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +22,9 @@ from leowarp.study.sweep.status import row_of_run
 class MadeAgain:
     """A repeated run. Its scalars are compared with the stored row of the study.
 
-    scalars: A dict of str to (stored, now): the value in the study's row, and the value of the repeated run. The dict
-        contains all scalars except the costs.
-    origin: A dict of str to (stored, now). It contains the checksums and versions of kernel, agent and leowarp that
-        changed since the stored run. If `origin` is empty, the two values of each scalar must agree to the last bit.
+    scalars: All scalars except the costs, as (stored, now).
+    origin: The checksums and versions of kernel, agent and leowarp that changed since the stored run, as (stored, now).
+        If `origin` is empty, the two values of each scalar must agree to the last bit.
     """
 
     path: Path
@@ -35,8 +33,7 @@ class MadeAgain:
 
     @property
     def differences(self) -> dict[str, tuple[Any, Any]]:
-        """Return the scalars whose stored and new values differ. Even the smallest difference counts, because runs are
-        repeatable to the last bit."""
+        """Return the scalars whose stored and new values differ."""
         return {name: pair for name, pair in self.scalars.items() if not _same(*pair)}
 
 
@@ -44,17 +41,10 @@ def run_again(
     folder: Path | str, run_id: str, out: Path | str, *, force: bool = False, report: bool = True,
     progress: bool | OnProgress = True, trust: bool = False,
 ) -> MadeAgain:  # fmt: skip
-    """Repeat one run of a study.
+    """Repeat one run of a study. The parameters `out` to `trust` are those of `leowarp.run`, and so are further errors.
 
-    The parameters `report` and `progress` are as in `leowarp.run`.
-
-    folder: The directory of the study.
-    run_id: A value of the results' column `run_id`.
-    out: The run directory to be written. With `force`, a complete run in this directory is replaced.
-    trust: See `leowarp.run`.
     Raises ScenarioError if the study has no run with this id, or if the stored run failed.
     Raises TraceError if the directory is not a study's directory, or if it is damaged.
-    Raises GuestError, HostError: See `leowarp.run`.
     """
     folder = Path(folder)
     refuse_strange(folder)
@@ -64,8 +54,7 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # The search covers all plans that the study has ever had, because the run may belong to an earlier version of the
-    # study file.
+    # The run may belong to an earlier version of the study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(
@@ -80,8 +69,7 @@ def run_again(
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
     # Costs are left out, because they differ at each execution.
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
-    # If a scalar has the same name as a column of the study (such as `seed`), the scalar's column is called
-    # `summary_...`.
+    # A scalar with the name of another column (such as `seed`) is in `summary_...`.
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest
     origin = {
@@ -98,6 +86,4 @@ def run_again(
 
 def _same(stored: Any, now: Any) -> bool:
     """Return whether two values of a scalar are equal to the last bit. Unlike in Python, nan equals nan here."""
-    if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
-        return math.isnan(now)
-    return bool(stored == now)
+    return bool(stored == now or (stored != stored and now != now))

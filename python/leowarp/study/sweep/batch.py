@@ -22,15 +22,14 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""A worker checks at this interval in s whether it still has the study's kernel and agent. A check takes 0.15 s. The
-checks are repeated, because the sources of a checkout may change while a study runs."""
+"""A worker checks at this interval in s whether it still has the study's kernel and agent, which takes 0.15 s. The
+sources of a checkout may change while a study runs."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """One run of a batch: its plan, and what to store.
+    """One run of a batch: the text of its plan, and what to store.
 
-    plan: The text of the run's plan.
     inputs: The names of the plan's input files. The batch contains the content of these files.
     out: The directory for the complete run. None means that only the run's row is stored.
     """
@@ -59,29 +58,16 @@ class Batch:
     maker: Maker
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the runs in a worker process (`leowarp.running.workers.Task`).
-
-        scratch: The directory that only this worker uses. It is deleted afterwards.
-        tell: The function that is called with `place` and `result` of each completed run.
-        Raises HostError for the same reasons as `results_of`.
-        """
+        """Make the runs in a worker process (`leowarp.running.workers.Task`), and tell each result of `results_of`."""
         for place, result in results_of(self, scratch):
             tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
         """Return the batch as JSON, for `DaskWorkers`. The method `decode` reverses the encoding."""
-        # The maker may be an object of any class, and JSON cannot represent such objects. The maker is therefore
-        # pickled. Pickling is safe here: a batch goes only from the study's process to its own workers, and never
-        # through a file.
-        return {
-            "number": self.number,
-            "orders": [asdict(order) for order in self.orders],
-            "inputs": dict(self.inputs),
-            "kernel": self.kernel,
-            "image": list(self.image),
-            "version": self.version,
-            "maker": encode_file(pickle.dumps(self.maker)),
-        }
+        # The maker may be of any class, so it is pickled. Pickling is safe here: a batch goes only from the study's
+        # process to its own workers, and never through a file.
+        maker = base64.b64encode(pickle.dumps(self.maker)).decode()
+        return vars(self) | {"orders": [asdict(order) for order in self.orders], "maker": maker}
 
     @classmethod
     def decode(cls, encoded: Mapping[str, Any]) -> Batch:
@@ -94,21 +80,11 @@ class Batch:
         return cls(**{**encoded, "orders": orders, "image": tuple(encoded["image"]), "maker": maker})
 
 
-def encode_file(content: bytes) -> str:
-    """Return the content of a file as base64, for `Batch.inputs`. JSON has no bytes.
-
-    >>> encode_file(b"leo")
-    'bGVv'
-    """
-    return base64.b64encode(content).decode()
-
-
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Make the runs of a batch, and yield each result as soon as its run has ended.
 
     scratch: The directory, which is created if missing and always removed at the end.
-    Yields place: The position of the run in the batch. Each position occurs at most once. The positions may come in any
-        order.
+    Yields place: The position of the run in the batch. The positions may come in any order.
     Yields result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (from `errors.encode_error`,
         or None).
     Raises HostError if this machine's leowarp, kernel or agent differs from the study's.
@@ -116,8 +92,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        # All plans are loaded before the first run. If a file cannot be written or a plan is wrong, the complete batch
-        # fails before any run is made.
+        # If a file cannot be written or a plan is wrong, the complete batch fails before any run is made.
         plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
         for made in batch.maker.make(plans, scratch / "work", out=out):
@@ -127,8 +102,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "summary": made.summary,
                     "costs": made.costs,
                     "warnings": list(made.warnings),
-                    # Errors are sent as kind, message and hint, because another version may be unable to unpickle an
-                    # exception object.
+                    # Another version may be unable to unpickle an exception object.
                     "error": None if made.error is None else encode_error(made.error),
                 },
             )
@@ -138,8 +112,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
 
 
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
-    """Load the plan of one run of the batch. The plan and its input files are written to `folder`, side by side as in a
-    run directory."""
+    """Load the plan of one run, after its text and input files are written side by side as in a run directory."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     write_plan(folder, order.plan, inputs)
@@ -148,17 +121,13 @@ def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
 
 
 def _check(batch: Batch) -> None:
-    """Raise HostError if this worker's leowarp, kernel or agent differs from the study's. A check is made at most once
-    per `CHECK_S`.
-    """
+    """Raise HostError if this worker's leowarp, kernel or agent differs from the study's."""
     # A row's run id is computed from the version, so a row made by another version would have a wrong id.
     if batch.version != VERSION:
         raise HostError(
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
-    # The time of the last check is stored for each combination of maker, kernel and checksums, because a worker may
-    # alternate between kernels. Computing the checksums takes 0.15 s, which is too long to do for every batch.
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
@@ -174,4 +143,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""The time of the last check in this process, keyed by maker, kernel and checksums of kernel and agent."""
+"""The time of the last check in this process. A worker may alternate between kernels, so there is one per kernel."""

@@ -19,35 +19,31 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""The names of temporary files end in this text. The names also begin with a dot, so that readers of a data set ignore
-the files."""
+"""The end of the names of temporary files. They begin with a dot, so that readers of a data set ignore them."""
 
+# The disk is full, the user's quota is used up, or the file exceeds the size limit of the process (ulimit -f).
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# The exchange of two names fails with ENOSYS if the kernel cannot exchange names. It fails with EINVAL if the file
-# system cannot, for instance NFS (see rename(2)).
+# The kernel (ENOSYS) or the file system (EINVAL, for instance NFS) cannot exchange names (see rename(2)).
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
-# Constants of linux/fcntl.h and linux/fs.h: AT_FDCWD makes names relative to the working directory; RENAME_EXCHANGE
-# exchanges two names.
+# Constants of linux/fcntl.h (names are relative to the working directory) and linux/fs.h.
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all, so that it survives a power cut.
+    """Write a file completely or not at all, so that it survives a power cut. Its directory must exist.
 
-    path: The path of the file. An existing file is replaced. The directory must exist.
     Raises OSError if the file cannot be written. An existing file remains unchanged, and no partial file is left.
     """
     # The temporary file is in the same directory, because rename(2) cannot move a file to another file system.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
-        # O_NOFOLLOW is set, because another user may have made the directory, and could redirect the write by a
-        # symbolic link.
+        # O_NOFOLLOW: another user may have made the directory, and could redirect the write by a symbolic link.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # The file is synced before the rename. Without the fsync before the rename, a power cut could leave a file
-            # with the new name but incomplete content.
+            # Without the fsync before the rename, a power cut could leave a file with the new name but incomplete
+            # content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -70,20 +66,17 @@ def sync_directory(path: Path) -> None:
 
 
 def exchange(new: Path, old: Path) -> None:
-    """Exchange the directories `new` and `old`, in one step if the file system supports it.
+    """Exchange two directories on one file system, in one step if the file system supports it. `old` may be missing.
 
     On other file systems (NFS), `old` is missing for a moment. If the process is killed while `old` is missing,
     `recover` completes the exchange.
 
-    new, old: The directories, on the same file system. `old` may be missing.
     Raises OSError if the names cannot be changed.
     """
-    # If `old` does not exist, there is nothing to exchange, so `new` is only renamed.
     if not old.exists():
         os.rename(new, old)
     elif not _exchanged(new, old):
         aside = _aside(old)
-        # Between the first two renames, `old` does not exist.
         os.rename(old, aside)
         os.rename(new, old)
         os.rename(aside, new)
@@ -110,14 +103,12 @@ def remove_partial(folder: Path) -> None:
 class AppendedFile:
     """A file to which complete pieces are appended. When `append` returns, the piece is on disk.
 
-    path: The path of the file, which is created if missing. New pieces are appended to the existing content.
     Raises OSError if the file cannot be opened, or if it is a symbolic link (O_NOFOLLOW).
     """
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        # The size is recorded here instead of using O_APPEND, so that after a failed write the next piece starts at the
-        # end of the last complete piece.
+        # Unlike with O_APPEND, the piece after a failed write starts at the end of the last complete piece.
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 
@@ -128,45 +119,34 @@ class AppendedFile:
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
-                # If the interrupted piece is longer than the new piece, the end of the interrupted piece would remain
-                # after the new piece.
+                # The end of a longer interrupted piece would remain after the new piece.
                 os.ftruncate(self._descriptor, self._end)
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)
             # fdatasync is used instead of fsync: it syncs the size, which readers need, but not the modification time.
             os.fdatasync(self._descriptor)
         except OSError:
-            # If the disk is full, only a part of `content` may have been written. The incomplete piece must be removed,
-            # so that the next row starts on a new line.
+            # If the disk is full, a part of `content` may have been written. The next row must start on a new line.
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)
 
     def empty(self) -> None:
-        """Remove all content."""
-        # The truncation of the journal is not synced to disk. If removed rows reappear after a power cut, they do no
-        # harm: they are also in Parquet files, and readers count such rows only once.
+        # The truncation is not synced to disk. Rows that reappear after a power cut are also in Parquet files, and
+        # readers count such rows only once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._descriptor)
 
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Convert an OSError into a HostError. Its message says which data are safe and what to do.
-
-    folder: The directory of the study, which the message names.
-    Raises HostError if the block of the `with` statement raises an OSError. If the cause is a full disk, a quota or a
-    limit of file sizes, the message says so.
-    """
+    """Convert an OSError of the block into a HostError, which names the study and says what to do."""
     try:
         yield
     except OSError as error:
-        # ENOSPC means that the disk is full. EDQUOT means that the user's quota is used up, and EFBIG that the file
-        # exceeds the size limit of the process (ulimit -f).
         if error.errno in _NO_SPACE:
             message = f"cannot write to the study {folder}: its disk is full ({error.strerror})"
             raise HostError(message, "what was done stays; free some space and start the study again") from error
@@ -175,18 +155,15 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
-    """Write all bytes in a loop. os.write may write fewer bytes than requested, for instance when a signal arrives."""
     view = memoryview(content)
+    # os.write may write fewer bytes than requested, for instance when a signal arrives.
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def _exchanged(new: Path, old: Path) -> bool:
     """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). Return False if the kernel or the file system
-    cannot exchange names in one step.
-
-    Raises OSError if the exchange is supported but fails.
-    """
+    cannot do so. Raises OSError if the exchange is supported but fails."""
     libc = ctypes.CDLL(None, use_errno=True)
     # Python has no function for Linux's renameat2(2).
     if not hasattr(libc, "renameat2"):
@@ -200,5 +177,4 @@ def _exchanged(new: Path, old: Path) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    """Return the temporary name that the old directory gets in an `exchange` in two steps."""
     return path.with_name(f".{path.name}.aside")

@@ -16,16 +16,14 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""The rate is computed over a sliding window of this many seconds. Earlier runs are left out, because they may have
-been cheaper."""
+"""The width of the sliding window over which the rate is computed. Earlier runs may have been cheaper."""
 
 
 @dataclass(frozen=True)
 class StudyProgress:
     """The progress of a study.
 
-    done, total: The number of finished runs, and the number of all runs. `done` counts runs with a result, including
-        failed runs and runs of earlier starts.
+    done: The number of runs with a result, including failed runs and runs of earlier starts.
     failed: The number of failed runs, which are included in `done`.
     workers: The present number of workers.
     rate_per_s: The number of runs made per second of real time. None means unknown.
@@ -42,10 +40,8 @@ class StudyProgress:
 
     @property
     def left_s(self) -> float | None:
-        """Return the real time in seconds until the study is done. None means unknown.
-
-        The remaining runs are assumed to be made at the rate of the last `WINDOW_S`.
-        """
+        """Return the real time in seconds until the study is done, at the rate of the last `WINDOW_S`. None means
+        unknown."""
         return (self.total - self.done) / self.rate_per_s if self.rate_per_s else None
 
     def text(self) -> str:
@@ -60,15 +56,12 @@ class StudyProgress:
         if self.workers == 0:
             line += ", no worker is there"
         elif self.rate_per_s:
-            line += f", {self._rate()}, {clock(self.left_s or 0.0)} left"
+            rate = self.rate_per_s
+            pace = f"{rate:.1f} a second" if rate >= 1 else f"{rate * 60:.1f} a minute"
+            line += f", {pace}, {clock(self.left_s or 0.0)} left"
         if self.cpu_s_per_run is not None:
             line += f", {self.cpu_s_per_run:.2g} CPU s a run"
         return line
-
-    def _rate(self) -> str:
-        """Return the rate as text. The rate is per second, or per minute if it would be below 1 per second."""
-        assert self.rate_per_s is not None
-        return f"{self.rate_per_s:.1f} a second" if self.rate_per_s >= 1 else f"{self.rate_per_s * 60:.1f} a minute"
 
 
 OnStudyProgress = Callable[[StudyProgress], None]
@@ -83,24 +76,19 @@ class Pace:
         self._runs, self._cpu_s, self._with_cost = 0, 0.0, 0
 
     def made(self, runs: int, cpu_s: list[float]) -> None:
-        """Record that runs have just been made.
-
-        runs: The number of runs, including failed runs.
-        cpu_s: The processor times in seconds of the runs for which it was measured.
-        """
+        """Record the number of runs that have just been made, and the processor times that were measured."""
         self._runs += runs
         self._cpu_s += sum(cpu_s)
         self._with_cost += len(cpu_s)
         now = time.monotonic()
         self._marks.append((now, self._runs))
-        # A rate needs two marks, and long runs set few marks. The last two marks are therefore never removed, even if
-        # they are old.
+        # A rate needs two marks, and long runs set few marks, so the last two are never removed.
         while len(self._marks) > 2 and self._marks[0][0] < now - WINDOW_S:
             self._marks.popleft()
 
     @property
     def rate_per_s(self) -> float | None:
-        """Return the number of completed runs per second of real time, over the last `WINDOW_S`. None means unknown.
+        """Return the completed runs per second of real time, over the last `WINDOW_S`. None means unknown.
 
         The window ends with the last completed run. Otherwise, the rate would fall during a long batch.
         """
@@ -110,7 +98,6 @@ class Pace:
 
     @property
     def cpu_s_per_run(self) -> float | None:
-        """Return the mean processor time per run in seconds. None means unknown."""
         return self._cpu_s / self._with_cost if self._with_cost else None
 
 
@@ -136,14 +123,13 @@ class StudyDisplay(Showing):
         )
 
     def __call__(self, progress: StudyProgress) -> None:
-        """Show the progress of the study. `one_line` escapes control characters, which a study file's names may
-        contain."""
+        # `one_line` escapes control characters, which a study file's names may contain.
+        text = one_line(progress.text())
         if self._bars is not None:
             if self._task is None:
                 self._task = self._bars.add_task("", total=progress.total)
-            self._bars.update(self._task, completed=progress.done, description=one_line(progress.text()))
+            self._bars.update(self._task, completed=progress.done, description=text)
             return
-        text = one_line(progress.text())
         if self._cell is not None:
             self._cell.show(text)
             return

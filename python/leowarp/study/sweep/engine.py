@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from leowarp.base import plainfiles
 from leowarp.base.errors import LeowarpError, ScenarioError, decode_error
+from leowarp.base.layout import STUDY_LOCK
 from leowarp.base.machine.cgroups import usable_cores
 from leowarp.base.progress import building, shown
 from leowarp.guest import Declared, mistakes
@@ -20,7 +21,7 @@ from leowarp.running.workers import LocalWorkers
 from leowarp.scenario import Plan
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
-from leowarp.study.sweep.lock import LOCK, Holding
+from leowarp.study.sweep.lock import holding
 from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.manifest import STUDY as STUDY_KIND
 from leowarp.study.sweep.manifest import remove_manifest, write_manifest
@@ -50,8 +51,7 @@ STUDY = "study.toml"
 SCRATCH = ".scratch"
 """The folder in which local workers make their runs. The folder is deleted at the end."""
 MOST_PARTITIONS = 64
-"""The data set is partitioned by a parameter only if the parameter has at most this number of values. A parameter with
-more values would give many small files, which are slower to read than one file."""
+"""The largest number of values of a parameter that partitions the data set, because many small files read slowly."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of a study. These settings are the keyword arguments of `run_study`."""
+    """The keyword arguments of `run_study`."""
 
     at_once: int | None = None
     scheduler: str | None = None
@@ -164,7 +164,6 @@ def run_study(
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
     """
-    # `at_once` and `scheduler` together are an error, because only one of the two could have an effect.
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
@@ -215,8 +214,7 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
-            # Values that are words or counts can be used as folder names. A quantity has a column of numbers and a
-            # column of texts. Results are therefore not partitioned by a quantity.
+            # Words and counts can be folder names. A quantity has a column of numbers and a column of texts.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 
@@ -225,7 +223,7 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
     """Continue the study of a directory, even if the study file was changed or deleted."""
     # The study's facts are read before the lock is opened, so that a directory without a study gets no lock file.
     read_facts(folder)
-    with Holding(folder):
+    with holding(folder):
         # The settings are read under the lock, because the process that held the lock before may have changed them.
         facts, runs = read_facts(folder), read_plans(folder)
         trust.demand_code(_code_of(folder, runs, options.trust))
@@ -235,19 +233,14 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
 def _started(
     folder: Path, facts: StudyFacts, file: StudyFile | None, planned: Sequence[PlannedRun], options: Options
 ) -> StudyResult:
-    """Start a study with planned runs, with or without a study file.
-
-    The user is asked about untrusted code before anything is written. If the user says no, no files are left behind.
-    """
     # All checks that may reject the study come before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, planned, options.trust))
     _refuse_parameters(facts.name, planned, options)
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with Holding(folder):
-        # The directory is checked again under the lock, because another study may have started in it since the first
-        # check.
+    with holding(folder):
+        # Another study may have started in the directory since the first check.
         _refuse_what_is_not_ours(folder, facts.name)
         return _held(folder, facts, file, planned, options)
 
@@ -255,12 +248,12 @@ def _started(
 def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
-    """Write the plans and make the runs, while the caller holds the lock of the directory."""
-    # The origin is computed once per kernel instead of once per run: its computation hashes the image and builds
-    # missing parts, which may take minutes.
-    origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-    # If runs were read from the directory, their ids are computed again. If the kernel or the version of leowarp has
-    # changed, runs get new ids and count as different runs.
+    origins: dict[str, Origin] = {}
+    for kernel in dict.fromkeys(run.kernel for run in runs):
+        # The image is hashed and its missing parts are built, which may take minutes.
+        with building(options.progress is True) as built:
+            origins[kernel] = Origin(*options.maker.image_sha256(kernel, built.message, built.steps), VERSION)
+    # Runs that were read from the directory get new ids if the kernel or the version of leowarp has changed.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
         remove_manifest(folder)
@@ -273,8 +266,8 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Return the code that the plans would execute, without duplicates. If `may_run` is true, the code is treated as if
-    the user had named it on the command line."""
+    """Return the code that the plans would execute, without duplicates. If `may_run` is true, it is treated as if the
+    user had named it on the command line."""
     # Runs with the same values differ only in their seed, so one run per combination of values is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
@@ -285,8 +278,7 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 
 
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
-    """Raise ScenarioError if a run sets a parameter that its kernel module does not have. The same error is raised for
-    a value that the module rejects.
+    """Raise ScenarioError if a run sets a parameter or a value that its kernel module does not take.
 
     The parameters of a module are known only after it is compiled, so they are not checked when plans are loaded.
     """
@@ -295,8 +287,7 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
     with building(options.progress is True) as built:
         for combination in {id(run.combination): run.combination for run in planned}.values():
             plan = combination.plan
-            # In a study of thousands of combinations, many runs have the same guest settings, so each setting is
-            # checked only once.
+            # Many of thousands of combinations have the same guest settings.
             guest = repr(plan.guest)
             if plan.modules and guest not in declared:
                 declared[guest] = options.maker.declared(plan, built.message, built.steps)
@@ -310,16 +301,10 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
-    """Make the requested runs that have no result, and return the rows of all requested runs.
-
-    Workers and their scratch directory are always removed, even after Ctrl-C.
-    """
-    # The plans of all runs are already written. Runs that were not requested can be made at a later start.
+    """Make the requested runs that have no result, and return the rows of all requested runs."""
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
-        # Stored rows are matched with the study's runs before any run is made, because the study file may have changed
-        # since the rows were stored.
         store.align({run.run_id: (run.number, run.columns) for run in runs})
         if options.retry_failed:
             store.drop([run.run_id for run in asked if store.status.get(run.run_id) == FAILED])
@@ -331,19 +316,16 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                 try:
                     Session(task, store, workers, show).run()
                 finally:
-                    # Workers are stopped before the scratch directory is deleted, because a running guest would still
-                    # write into it.
+                    # A running guest would still write into the scratch directory.
                     workers.end()
                     plainfiles.remove(folder / SCRATCH)
-        # Files are merged at the end of this start, so that readers of the data set open only a few files.
         store.compact()
         table = store.table()
     finally:
         store.close()
     mine = table.filter(table["in_study"])
     with disk.writing(folder):
-        # The page shows the complete study, and not only the runs that this start requested. After a partial start, a
-        # page with only the requested runs would be misleading.
+        # After a partial start, a page with only the requested runs would be misleading.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
         failed = pc.sum(pc.equal(mine["status"], FAILED)).as_py() or 0
         counts = {"planned": len(runs), "made": len(mine), "failed": failed}
@@ -354,15 +336,12 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """Return the workers of the user's Dask scheduler. If there is no scheduler, return local processes. There is one
-    local process per core, but not more processes than runs.
+    """Return the workers of the user's Dask scheduler, else local processes, but not more than `missing` runs.
 
-    folder: The directory of the study. Local workers use its subdirectory `.scratch`, so that temporary files are on
-        the same disk as the results.
-    missing: The number of runs to make, at least 1.
+    Local workers use `.scratch` in `folder`, so that temporary files are on the same disk as the results.
     """
     if options.scheduler is not None:
-        # The import is here because Dask is an optional dependency (`leowarp[dask]`).
+        # Dask is an optional dependency (`leowarp[dask]`).
         from leowarp.study.sweep.scheduler import DaskWorkers
 
         return DaskWorkers(options.scheduler)
@@ -372,24 +351,14 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         plainfiles.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(
-        # sched_getaffinity is used instead of os.cpu_count, because a process under Slurm or taskset may use only some
-        # of the cores.
+        # A process under Slurm or taskset may use only some of the cores.
         min(options.at_once or usable_cores(), missing),
         scratch.resolve(),
         "a worker of the study",
     )
 
 
-def _origin(kernel: str, options: Options) -> Origin:
-    """Return the checksums of the kernel and the agent, and leowarp's version. The results of a kernel depend on these
-    three values. If kernel or agent is missing, this function builds it."""
-    with building(options.progress is True) as built:
-        kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
-    return Origin(kernel_sha256, agent_sha256, VERSION)
-
-
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """Return a dict from run id to error, for all failed runs."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
@@ -399,7 +368,7 @@ def _failures(table: pa.Table) -> dict[str, LeowarpError]:
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
     """Raise ScenarioError if the directory contains another study, or something that is not a study.
 
-    A directory with only a lock file is accepted, because its study ended before its plans were written.
+    A directory with a lock file and no plans is accepted, because its study ended before its plans were written.
     """
     if not folder.exists():
         return
@@ -407,15 +376,14 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
-        # A study is recognised by its name only. If a changed study file still has the same name, the study continues
-        # in its directory. With a different name, two studies would be mixed.
+        # A study is recognised by its name only, so that a changed study file continues in its directory.
         other = read_facts(folder).name
         if other != name:
             raise ScenarioError(
                 f"cannot make the study {name} in {folder}: it holds the study {other}",
                 hint="choose another directory with --out",
             )
-    elif not (folder / LOCK).exists() and (strange := sorted(entry.name for entry in folder.iterdir())):
+    elif not (folder / STUDY_LOCK).exists() and (strange := sorted(entry.name for entry in folder.iterdir())):
         raise ScenarioError(
             f"cannot make a study in {folder}: it holds {strange[0]!r}, which is not part of a study",
             hint="choose an empty or a new directory with --out",

@@ -203,14 +203,14 @@ def test_a_start_from_the_directory_makes_the_study_that_another_start_has_left(
     quick, study_file, tmp_path, monkeypatch
 ):
     quick(study_file())
-    taken = engine.Holding
+    taken = engine.holding
 
     def after_another_start(folder):
-        monkeypatch.setattr(engine, "Holding", taken)
+        monkeypatch.setattr(engine, "holding", taken)
         quick(study_file(("count = 3", "count = 4")))
         return taken(folder)
 
-    monkeypatch.setattr(engine, "Holding", after_another_start)
+    monkeypatch.setattr(engine, "holding", after_another_start)
     result = quick(tmp_path / "out", out=None)
     assert (result.removed, len(result.table())) == (0, 16)
     assert study_status(tmp_path / "out").total == 16
@@ -219,14 +219,14 @@ def test_a_start_from_the_directory_makes_the_study_that_another_start_has_left(
 def test_another_study_that_begins_in_the_directory_meanwhile_is_not_written_over(
     quick, study_file, tmp_path, monkeypatch
 ):
-    taken = engine.Holding
+    taken = engine.holding
 
     def after_another_start(folder):
-        monkeypatch.setattr(engine, "Holding", taken)
+        monkeypatch.setattr(engine, "holding", taken)
         quick(study_file(('"trial"', '"other"'), name="other.toml"))
         return taken(folder)
 
-    monkeypatch.setattr(engine, "Holding", after_another_start)
+    monkeypatch.setattr(engine, "holding", after_another_start)
     with pytest.raises(ScenarioError, match="it holds the study other"):
         quick(study_file())
     assert study_status(tmp_path / "out").name == "other"

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The forecast of a study: the number of runs, and their likely cost.
 
-As for a real start, every combination is loaded and checked. A dry run therefore finds the same mistakes as a real
-start. There is one exception: a dry run compiles no kernel modules, and therefore does not check their parameters. The
-expected cost of a run is the mean cost of the runs that have already been made. If no run has been made, the cost is
-estimated from the numbers of packets and hops. This estimate is rough: it can distinguish minutes from days, but not
+A dry run finds the mistakes that a real start finds, except in the parameters of kernel modules. It does not compile
+modules. The expected cost of a run is the mean cost of the runs that have already been made. If no run has been made,
+the cost is estimated from the numbers of packets and hops. This estimate can distinguish minutes from days, but not
 more.
 """
 
@@ -26,10 +25,9 @@ from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
-"""A dry run lists the first runs of a study, but at most this number of runs."""
+"""The number of first runs that a dry run lists."""
 SHOWN_VALUES = 6
-"""The maximum number of values that are printed in full. A longer list is printed as the first values, dots and the
-last value."""
+"""The maximum number of values that are printed in full."""
 
 SEGMENT_BYTES = 1448
 """The payload of a full TCP segment with timestamps, in 1500 bytes of Ethernet payload."""
@@ -38,8 +36,7 @@ SEGMENT_BYTES = 1448
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
-    out: The directory that the study would use. A run counts as made if the directory already contains its results. The
-        default is `studies/<name>`.
+    out: The directory that the study would use, by default `studies/<name>`. Its results count as made.
     Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a stored row); `cpu_s_per_run`,
         `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
         tables), `first_runs` (texts).
@@ -50,15 +47,17 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     runs = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
     costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
-    # Stored runs are recognised by the hash of their plan. The run id of a stored run cannot be used, because it
-    # depends on kernel and agent, which a dry run does not build.
+    # The run id of a stored run depends on kernel and agent, which a dry run does not build.
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
-    # Each guest keeps one core busy, because its virtual time needs one processor. The number of runs at the same time
-    # therefore equals the number of the machine's cores.
+    # Each guest keeps one core busy, because its virtual time needs one processor.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
+    left_to_the_start = []
+    if any(run.combination.plan.modules for run in runs):
+        told = "checked when the study starts, before its first run"
+        left_to_the_start.append({"quantity": "parameters of modules", "value": told})
     return {
         "study": file.name,
         "out": str(folder),
@@ -75,7 +74,7 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
             {"quantity": f"time on {cores} cores, {how}", "value": clock(left * cpu_s / cores)},
             {"quantity": "size of the results, a rough guess", "value": _size(len(runs) * ROW_BYTES)},
             {"quantity": "whole run directories that stay (keep.runs)", "value": _kept(file, runs)},
-            *_left_to_the_start(runs),
+            *left_to_the_start,
         ],
         "first_runs": [str(run) for run in runs[:SHOWN_RUNS]],
     }
@@ -90,8 +89,7 @@ def guessed_cpu_s(plan: Plan) -> float:
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
     """Return a dict from the hash of a plan to the CPU seconds of the plan's stored run. None means unknown.
 
-    Rows in the journal are included, because a study may be running in the directory. Rows of runs that are no longer
-    in the study are left out.
+    Rows in the journal are included, because a study may be running in the directory.
     """
     table, journal = read_results(folder)
     columns = ("plan_sha256", "cpu_s")
@@ -110,11 +108,8 @@ def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> t
 
 
 def _packets(plan: Plan, place: int) -> float:
-    """Return the number of packets of a flow in both directions.
-
-    A bulk transfer is assumed to send at the lowest rate that limits it. Pings and flows of constant rate send at their
-    configured rate, and each packet has one reply.
-    """
+    """Return the number of packets of a flow in both directions. A bulk transfer is assumed to send at the lowest rate
+    that limits it, and each packet of a ping or of constant rate has one reply."""
     flow = plan.flows[place]
     # Retransmissions and slow start are ignored, so the result is an upper bound.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
@@ -126,13 +121,10 @@ def _packets(plan: Plan, place: int) -> float:
         # The receiver is assumed to send one ACK per two segments.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
-    # The factor is 2, because each request has a reply.
     return 2 * min(most, flow.paced_pkts_per_s * lasts_s)
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
-    """Return the rows of the dry run's table of parameters. Each row has the key, the column, the number of values, and
-    the first values."""
     rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
@@ -141,27 +133,16 @@ def _parameters(file: StudyFile) -> list[dict[str, Any]]:
             "key": parameter.key, "column": column_name(parameter.parts, parameter.label), "count": len(values),
             "values": ", ".join(shown),
         })  # fmt: skip
-    seeds = file.seeds
-    if seeds is not None:
-        told = seeds_in_words(seeds)
-        rows.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": told})
+    if (seeds := file.seeds) is not None:
+        rows.append({"key": "run.seed", "column": "seed", "count": len(seeds), "values": seeds_in_words(seeds)})
     return rows
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
-    """Return a text for the table of a dry run. It tells which run directories are stored, and how large they are."""
     if file.keep == "none":
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
     return f"all: {most}" if file.keep == "all" else "those of failed runs"
-
-
-def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
-    """Return the row of the dry run's table that names the parameters of modules. Only a real start checks these
-    parameters. The list is empty if no plan has modules."""
-    if not any(run.combination.plan.modules for run in runs):
-        return []
-    return [{"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}]
 
 
 def _size(count_bytes: float) -> str:
@@ -177,8 +158,7 @@ def _size(count_bytes: float) -> str:
 RUN_CPU_S = 0.1
 """The CPU time in s of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6
-"""The CPU time in s per packet. It does not depend on the packet's path. It is spent in sockets, capture and
-records."""
+"""The CPU time in s per packet in sockets, capture and records, whatever its path."""
 HOP_CPU_S = 0.55e-6
 """The CPU time in s for one packet on one link of its path."""
 UNSHAPED_BPS = 1e9

@@ -9,86 +9,66 @@ machines (flock(2), NOTES).
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
-LOCK = STUDY_LOCK
-"""The file that is locked. The file's text names the process that holds the lock. Only messages use this text."""
 TRIES, PAUSE_S = 4, 0.05
-"""The number of attempts to get the lock, and the time between them in s. Several attempts are needed, because `holder`
-takes the lock for a moment to test it."""
+"""The number of attempts to get the lock, which `holder` takes for a moment, and the time between them in s."""
 
 
-class Holding:
-    """A lock on a study's directory: `with Holding(folder):` excludes all other processes.
+@contextlib.contextmanager
+def holding(folder: Path) -> Iterator[None]:
+    """Lock a study's directory, so that the block excludes all other processes.
 
     Raises ScenarioError if another process holds the lock.
-
-    >>> with Holding(folder):                                                          # doctest: +SKIP
-    ...     write_plans(folder, facts, runs)
     """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._descriptor = -1
-
-    def __enter__(self) -> Self:
-        self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        if not self._locked():
-            # The file's text is used only in the message, because anyone may have written it.
-            holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
-            os.close(self._descriptor)
+    descriptor = os.open(folder / STUDY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    try:
+        if not _locked(descriptor):
+            # The file's text names the process. It is used only in messages, because anyone may have written it.
+            holder = os.pread(descriptor, 1000, 0).decode(errors="replace").strip()
             raise ScenarioError(
-                f"cannot start a study in {self._folder}: it is at work there already ({holder or 'since a moment'})",
-                hint=f"wait for it (leowarp study status {self._folder}), or choose another directory with --out",
+                f"cannot start a study in {folder}: it is at work there already ({holder or 'since a moment'})",
+                hint=f"wait for it (leowarp study status {folder}), or choose another directory with --out",
             )
         text = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode()
-        # The text is written only after the lock is obtained, so that the text of another process is not overwritten.
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, text, 0)
-        return self
+        # The text of another process must not be overwritten, so the lock comes first.
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, text, 0)
+        yield
+    finally:
+        # If the lock file were deleted, two processes could each lock a different file with this name.
+        os.close(descriptor)
 
-    def _locked(self) -> bool:
-        """Try up to `TRIES` times to get the lock, with a pause of `PAUSE_S` between two attempts. Return whether an
-        attempt succeeded."""
-        for _ in range(TRIES):
-            try:
-                # The kernel releases a flock however the process ends, even with SIGKILL.
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
-            except BlockingIOError:
-                time.sleep(PAUSE_S)
-        return False
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        # The lock file is not deleted. If the lock file were deleted, two processes could each lock a different file
-        # with this name.
-        os.close(self._descriptor)
+def _locked(descriptor: int) -> bool:
+    for _ in range(TRIES):
+        try:
+            # The kernel releases a flock however the process ends, even with SIGKILL.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            time.sleep(PAUSE_S)
+    return False
 
 
 def holder(folder: Path) -> str | None:
-    """Return the process that works in the directory of a study, according to its lock file. None means that no process
-    holds the lock.
-
-    Returns: A text such as `process 1234 on head since 2026-01-31 12:00:00`.
-    """
-    path = folder / LOCK
+    """Return the process that holds the lock of a study, such as `process 1234 on head since 2026-01-31 12:00:00`. None
+    means that no process holds it."""
+    path = folder / STUDY_LOCK
     if not path.exists():
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        # The lock is shared, so that several processes may test it at the same time. Closing the descriptor releases
-        # the lock.
+        # The lock is shared, so that several processes may test it. Closing the descriptor releases it.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "another process"

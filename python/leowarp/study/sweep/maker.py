@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 class Maker:
     """A maker of a study's runs in a worker process, each in its own guest.
 
-    A maker is sent to a worker as a pickle, through a local pipe or through Dask. The worker must be able to import the
-    maker's class. The maker must not contain anything that exists in only one process. A maker is hashable, because a
-    worker remembers the makers whose checksums it has compared.
+    A maker is sent to a worker as a pickle, so it must not contain anything that exists in only one process. The worker
+    must be able to import the maker's class. A maker is hashable, because a worker remembers the makers whose checksums
+    it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Make runs, and yield each run as soon as it is made (`leowarp.running.summaries.make`).
+        """Make runs with the same kernel, and yield each as soon as it is made (`leowarp.running.summaries.make`).
 
-        plans: The plans, all with the same kernel. The files that a plan names are in the plan's directory.
+        The files that a plan names are in the plan's directory.
         """
         from leowarp.running import summaries
 
@@ -40,11 +40,10 @@ class Maker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """Return the checksums of the guest's kernel and of its agent. The kernel and the agent are built if they are
-        missing.
+        """Return the checksums of the guest's kernel and of its agent. If they are missing, they are built, which takes
+        minutes.
 
         kernel: The `guest.kernel` of a plan: "default", or a file.
-        on_message, on_progress: The functions that are called during a build, which takes minutes.
         """
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
         # The checksums cover the content, because two builds of one version may differ, and the run id must identify

@@ -28,7 +28,6 @@ MANIFEST_VERSION = 1
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directories: Iterable[Path] = ()) -> None:
     """Write the manifest after all other files. A study without a manifest was interrupted.
 
-    kind: `STUDY` or `REPRODUCTION`.
     facts: All other content of the manifest: the name, and numbers of runs.
     directories: The subdirectories that have their own manifest, in addition to the complete runs in `RUNS`.
     """
@@ -46,6 +45,5 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Delete the manifest of an earlier start. Call this before any other file is changed. Otherwise, the manifest
-    would no longer match the files."""
+    """Delete the manifest of an earlier start, before it no longer matches the files."""
     (folder / MANIFEST).unlink(missing_ok=True)

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterable
 
 from leowarp.study.sweep.plans import StudyRun
-from leowarp.study.sweep.rows import Origin
 
 FIRST_BATCH = 4
 """The number of runs in a batch until the duration of a run has been measured."""
@@ -19,15 +18,14 @@ BATCH_S = 20.0
 
 
 class Outstanding:
-    """The remaining runs, in the order of the study. All runs of a batch must have the same kernel and origin.
+    """The remaining runs, in the order of the study. All runs of a batch must have the same kernel.
 
-    Each pair of a kernel and an origin has its own queue. A further queue has the runs that each need a batch of their
-    own.
+    Each kernel has its own queue. A further queue has the runs that each need a batch of their own.
     """
 
     def __init__(self, runs: Iterable[StudyRun]) -> None:
         self._alone: deque[StudyRun] = deque()
-        self._others: dict[tuple[str, Origin], deque[StudyRun]] = {}
+        self._others: dict[str, deque[StudyRun]] = {}
         for run in runs:
             self._queue(run).append(run)
 
@@ -35,29 +33,22 @@ class Outstanding:
         return len(self._alone) + sum(len(queue) for queue in self._others.values())
 
     def take(self, most: int) -> list[StudyRun]:
-        """Take at most `most` runs from the queue that contains the next run of the study.
-
-        most: The maximum number of runs, at least 1, usually the result of `batch_size`.
-        Returns: The runs. If the next run must be made alone, the result contains only this run. Before the call, the
-            caller must check that there is at least one more run.
-        """
-        # The queue whose first run has the lowest number comes next, so that runs are made in the order of the study. A
-        # study that is stopped early therefore has results of the first seeds for all combinations.
+        """Take at most `most` runs from the queue that contains the next run of the study, which must exist. A run that
+        must be made alone is taken alone."""
+        # A study that is stopped early has results of the first seeds for all combinations.
         queue = min((queue for queue in (self._alone, *self._others.values()) if queue), key=lambda q: q[0].number)
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 
     def give_back(self, runs: Iterable[StudyRun]) -> None:
-        """Put `runs` back at the front of their queues. These runs were not made."""
-        # Each run is put at the front of its queue. The run with the highest number must therefore be put back first.
+        """Put `runs` back at the front of their queues."""
         for run in sorted(runs, key=lambda run: run.number, reverse=True):
             self._queue(run).appendleft(run)
 
     def give_back_alone(self, run: StudyRun) -> None:
-        """Put back a run that must be alone in its batch."""
         self._alone.appendleft(run)
 
     def _queue(self, run: StudyRun) -> deque[StudyRun]:
-        return self._others.setdefault((run.kernel, run.origin), deque())
+        return self._others.setdefault(run.kernel, deque())
 
 
 def batch_size(left: int, workers: int, run_s: float | None) -> int:

@@ -25,11 +25,11 @@ from leowarp.scenario import is_kernel_name
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.parameters.expand import PlannedRun
 from leowarp.study.sweep.parameters.file import KEEP
-from leowarp.study.sweep.rows import Origin
+from leowarp.study.sweep.rows import COSTS, FAILED, OK, Origin, flat
 from leowarp.study.sweep.store import Layout
 
 PLANS = "plans.parquet"
-"""The name of the file. A directory with this file is the directory of a study."""
+"""A directory with this file is the directory of a study."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ class StudyRun:
     The run id is the sha256 of `plan_sha256, kernel_sha256, agent_sha256, leowarp_version`, joined by newlines, and
     shortened to 64 bits. With a million runs, two ids are equal with a probability of 3e-8.
 
-    run_id: The 16 hexadecimal digits derived from the plan, the kernel, the agent and leowarp's version.
     number: The position in the study.
     around_seed: The text of the run's plan before and after the seed. All runs of a combination have the same two
         parts.
@@ -47,7 +46,6 @@ class StudyRun:
     kernel: The value of `guest.kernel` in the plan.
     values: A dict from dotted key to the value of the parameter, as written.
     columns: A dict from a result column to the value of the run's parameter.
-    origin: What makes the run: the checksums of kernel and agent, and leowarp's version.
     """
 
     run_id: str
@@ -69,20 +67,30 @@ class StudyRun:
     def __str__(self) -> str:
         return ", ".join([*(f"{key} = {value}" for key, value in self.values.items()), f"seed {self.seed}"])
 
+    def row(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the run's row: `FIRST`, parameters, scalars, `COSTS`, `LAST` (see `rows`). Missing values are None.
+
+        result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (kind, message, hint, or None).
+        """
+        error, costs = result.get("error") or {}, result.get("costs") or {}
+        row: dict[str, Any] = {"run_id": self.run_id, "number": self.number, "in_study": True,
+                               "status": FAILED if error else OK, "seed": self.seed, **self.columns}  # fmt: skip
+        # The costs are read from the worker's result, because the summary has only two of them.
+        scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
+        # If a parameter and a scalar have the same name, the scalar is renamed.
+        row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
+        row["warnings"] = list(result.get("warnings") or [])
+        row |= {"error": error.get("message"), "error_hint": error.get("hint"), "error_kind": error.get("kind")}
+        return row | {"plan_sha256": self.plan_sha256, **vars(self.origin)}
+
 
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
-    """Return the run with the id that follows from its plan and `origin`.
-
-    run: The run from a study file or from `plans.parquet`. The run gets a new id if kernel, agent or version have
-        changed since the run was written.
-    origin: The current kernel, agent and version.
-    """
+    """Return the run with the id that follows from its plan and the current `origin`."""
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
     # The plan alone does not identify a run, because another kernel, agent or version may give another result
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # A `StudyRun` was read from `plans.parquet`. If the kernel, the agent or leowarp's version has changed since the
-    # run was made, the run id changes.
+    # A `StudyRun` was read from `plans.parquet`, maybe with an older origin.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -101,11 +109,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """The settings of one start of a study, which are stored in the metadata of `plans.parquet`.
-
-    name, keep: The values from the study file.
-    layout: The layout of the results.
-    """
+    """The settings of one start of a study, which are stored in the metadata of `plans.parquet`."""
 
     name: str
     keep: str
@@ -115,11 +119,10 @@ class StudyFacts:
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
     """Write `plans.parquet`. It contains all current runs of the study, and all runs that the study once had.
 
-    facts: The settings of this start.
     runs: All runs of the study, in order.
     Returns: The number of runs that are no longer in the study (`in_study` is false). Earlier starts of the study made
         these runs.
-    Raises OSError if the file cannot be written. After an OSError, the old file is unchanged.
+    Raises OSError if the file cannot be written. The old file is then unchanged.
     Raises TraceError if the old file is damaged.
     """
     table = _table(runs, facts)
@@ -128,8 +131,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
     if path.exists():
         old = parquetfiles.read_table(path, hint=_HINT)
         known = set(table["run_id"].to_pylist())
-        # A run that left the study keeps its plan, because its results remain, and `run-again` must work for every row
-        # of the results.
+        # A run that left the study keeps its plan, because `run-again` must work for every row of the results.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
         # Columns that this version does not write are dropped.
         kept, gone = kept.select(table.column_names), len(kept)
@@ -137,8 +139,8 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
         # A run that was removed from the study file and added again has its old id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # If the table of plans has not changed, its file is not written again, which saves an fsync. The file's
-        # modification time therefore shows when the study last changed.
+        # An unchanged file is not written again, which saves an fsync. Its modification time therefore shows when the
+        # study last changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()
@@ -150,32 +152,28 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
     """Copy the files that plans name into `00-inputs/`. The directory alone is enough to reproduce its runs.
 
-    `expand` rejects a study that has different files with the same name. Files with the same name therefore have the
-    same content. A file with an identical copy is not written again.
+    `expand` rejects a study that has different files with the same name.
     """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
-            # A copy with different content is replaced, because the study file may now name a newer version of the
-            # file. A plan contains the sha256 of the file that it was made for.
+            # The study file may now name a newer version of the file. A plan contains the sha256 of its own version.
             disk.write_file(copy, content)
 
 
 def read_facts(folder: Path) -> StudyFacts:
     """Read the settings of the last start of the study in a directory.
 
-    The name of the partition column becomes a folder name. Names in the settings must therefore be plain names.
-
     Raises TraceError if the directory is not a study's directory.
     """
     path = _path(folder)
     try:
-        # The settings are in the metadata of the plans' table. Settings and plans are in one file, so they are replaced
-        # in one step and always belong to the same start of the study.
+        # Settings and plans are in one file, so they always belong to the same start of the study.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
+        # The name of the partition column becomes a folder name, so it must be a plain name.
         texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
         if not all(plainfiles.is_plain_name(text) for text in texts) or keep not in KEEP:
             raise ValueError(f"name, keep and partition are {texts}")
@@ -185,11 +183,9 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """Read the runs of the study, as its last start planned them. With `run_id`, return only the run with this id, even
-    if it is no longer in the study.
+    """Read the runs of the study in order, as its last start planned them. With `run_id`, return only the run with this
+    id, even if it is no longer in the study. The list is empty if the id is unknown.
 
-    run_id: The id of the only run to read.
-    Returns: The runs in the order of the study. With `run_id`, the result has one run, or no run if the id is unknown.
     Raises TraceError if the directory is not a study's directory, or if the file with the plans is damaged.
     """
     # The rows are filtered while reading, because often only one of many thousands of plans is needed.
@@ -215,25 +211,21 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """Return the code that a run in the study's directory would execute. leowarp's own kernel is left out.
+    """Return the code that a run in the study's directory would execute: the user's kernel, if any, and modules. The
+    result says that `plans.parquet` names this code, so `trust` asks the user before the code runs.
 
     Raises TraceError if the text of the run's plan is not a valid plan.
-    Returns: The user's kernel, if any, followed by modules. The list is empty if the plan needs only leowarp's own
-        kernel. The result says that `plans.parquet` names this code, so `trust` asks the user before the code runs.
     """
     path = _path(folder)
     try:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
-        # The study displays the column `kernel` and groups runs by it, but the kernel named in the plan's text is
-        # executed. The kernel in the column and the kernel in the plan's text differ only if somebody manipulated the
-        # file.
+        # The study displays the column `kernel` and groups runs by it, but the kernel in the plan's text is executed.
+        # The two differ only if somebody manipulated the file.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
-    # "default" is the kernel that leowarp builds itself. If the value is not the name of a kernel, it is a kernel file
-    # that the plan names.
     code = [] if is_kernel_name(kernel) else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
@@ -251,7 +243,6 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
-    """Return the path of `plans.parquet` in `folder`."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
@@ -259,7 +250,6 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """Return the plans as a table. The text of a plan is stored in two parts, before and after its seed."""
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
         "number": [run.number for run in runs],

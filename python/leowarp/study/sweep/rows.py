@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from leowarp import scalars
+
 FIRST = {"run_id": pa.string(), "number": pa.int64(), "in_study": pa.bool_(), "status": pa.string(), "seed": pa.int64()}
 """The columns that every row has, before the parameters' columns."""
 LAST = {
@@ -27,12 +29,10 @@ RESERVED = frozenset({*FIRST, *LAST, *COSTS})
 OK, FAILED = "ok", "failed"
 """The two values of the column `status`."""
 _LEFT_OUT = ("name", "flow")
-"""The keys of a summary that become no columns. They are a flow's name and its number. The number is the prefix of the
-flow's columns."""
+"""The keys of a summary that become no columns. The number of a flow is the prefix of its columns."""
 
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
-"""A pattern that matches the names of scalars with one count per category. In `drops_by_cause_pkts`, for example,
-`what` is "drops" and `unit` is "_pkts". The value of `drops_by_cause_pkts` is a dict from cause to count."""
+"""The names of scalars with one count per category, such as `drops_by_cause_pkts`, a dict from cause to count."""
 
 
 @dataclass(frozen=True)
@@ -48,37 +48,6 @@ class Origin:
     leowarp_version: str
 
 
-def row_of(
-    run_id: str, number: int, seed: int, plan_sha256: str, columns: Mapping[str, Any], origin: Origin,
-    result: Mapping[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """Return the row of a run.
-
-    run_id, number, seed, plan_sha256: The fields of `StudyRun`.
-    columns: The columns of the run's parameters (`keys.columns_of`).
-    result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
-    Returns: The value of each column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are
-        None.
-    """
-    error = result.get("error") or {}
-    row: dict[str, Any] = {
-        "run_id": run_id, "number": number, "in_study": True, "status": FAILED if error else OK, "seed": seed, **columns
-    }  # fmt: skip
-    costs = result.get("costs") or {}
-    # The costs are read from the worker's result, because the summary has only two of them.
-    scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
-    # If a parameter and a scalar have the same name, the scalar is renamed.
-    row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
-    return row | {
-        "warnings": list(result.get("warnings") or []),
-        "error": error.get("message"),
-        "error_hint": error.get("hint"),
-        "error_kind": error.get("kind"),
-        "plan_sha256": plan_sha256,
-        **vars(origin),
-    }
-
-
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scalars of a summary as one flat dict. The names of flow 0's scalars begin with `flow0_`.
 
@@ -88,49 +57,31 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     >>> flat({"route_changes": 3, "drops_by_cause_pkts": {"queue": 7}, "flows": [{"flow": 0, "lost_pkts": 7}]})
     {'route_changes': 3, 'drops_queue_pkts': 7, 'flow0_lost_pkts': 7}
     """
-    row = _scalars(summary, "")
-    for flow in summary.get("flows") or []:
-        row |= _scalars(flow, f"flow{flow['flow']}_")
-    return row
+    sections = [("", summary)] + [(f"flow{flow['flow']}_", flow) for flow in summary.get("flows") or []]
+    return {
+        prefix + _column(name): None if isinstance(value, float) and math.isnan(value) else value
+        for prefix, section in sections
+        for name, value in scalars.flat(section).items()
+        if name not in _LEFT_OUT and not isinstance(value, Mapping | list | tuple)
+    }
 
 
-def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Return the scalars of a section of a summary as one flat dict. The name of a nested object becomes a prefix:
-    `{"fairness": {"jain_index": 1}}` becomes `fairness_jain_index`.
-    """
-    columns: dict[str, Any] = {}
-    for key, value in section.items():
-        if key in _LEFT_OUT:
-            continue
-        if isinstance(value, Mapping):
-            by = _BY.fullmatch(key)
-            for inner, scalar in value.items():
-                name = f"{by['what']}_{inner}{by['unit']}" if by else f"{key}_{inner}"
-                if not isinstance(scalar, Mapping | list | tuple):
-                    columns[prefix + name] = _scalar(scalar)
-        elif not isinstance(value, list | tuple):
-            columns[prefix + key] = _scalar(value)
-    return columns
-
-
-def _scalar(value: Any) -> Any:
-    """Return a scalar as a value of a row. nan becomes None, because missing values are null everywhere."""
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _column(name: str) -> str:
+    """Return the column of a declared scalar: for `fairness.jain_index`, it is `fairness_jain_index`."""
+    key, _, inner = name.partition(".")
+    if inner and (by := _BY.fullmatch(key)):
+        return f"{by['what']}_{inner}{by['unit']}"
+    return f"{key}_{inner}" if inner else key
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Return the rows as a table.
-
-    rows: The rows from `row_of`. A column that a row lacks is null in that row.
-    schema: The schema from `schema_of`. In a column of floats, whole numbers are converted to floats. In a text column,
-        any value is converted to text.
-    """
+    """Return the rows of runs as a table with the schema from `schema_of`. A column that a row lacks is null."""
     arrays = []
     rows = list(rows)
     for field in schema:
         values = [row.get(field.name) for row in rows]
         if pa.types.is_float64(field.type):
-            # pa.array rejects integers above 2^53 in a float64 column, so float() rounds all values first.
+            # pa.array rejects integers above 2^53 in a float64 column.
             values = [None if value is None else float(value) for value in values]
         elif pa.types.is_string(field.type):
             values = [None if value is None else str(value) for value in values]
@@ -147,7 +98,6 @@ def schema_of(
     A column of numbers is int64 if all runs have whole values. Otherwise it is float64. A column that is null in every
     run so far is float64.
 
-    rows: The new rows, which may be empty.
     known: The schema of the existing data set. An existing column keeps its type, or gets a wider type.
     parameters: The columns of the parameters, with the types from the study file (`keys.column_types`).
     Returns: A schema with these columns in this order: `FIRST`, the parameters, the scalars, the occurring columns of
@@ -159,8 +109,7 @@ def schema_of(
     for row in rows:
         for name, value in row.items():
             types[name] = _wider(types.get(name), _type_of(value))
-    # A parameter's type comes from its declaration: a rate is a float even if all of its values so far are whole
-    # numbers.
+    # A rate is a float even if all of its values so far are whole numbers.
     fixed = {**FIRST, **parameters, **LAST}
     inner = [name for name in types if name not in fixed]
     names = [*FIRST, *parameters, *(n for n in inner if n not in COSTS), *(n for n in COSTS if n in types), *LAST]
@@ -168,16 +117,14 @@ def schema_of(
 
 
 def _type_of(value: Any) -> pa.DataType | None:
-    """Return the narrowest type of a value. The type of a missing value is None. A missing value fits into any column.
-    Whole numbers that need more than 64 bits become floats."""
+    """Return the narrowest type of a value. The type of a missing value, which fits into any column, is None."""
     match value:
         case None:
             return None
         case bool():
             return pa.bool_()
         case int():
-            # JSON does not limit integers. An integer that int64 cannot hold would make pyarrow raise OverflowError for
-            # the complete file.
+            # JSON does not limit integers, and pyarrow would raise OverflowError for the complete file.
             return pa.int64() if -(2**63) <= value < 2**63 else pa.float64()
         case float():
             return pa.float64()
@@ -187,8 +134,7 @@ def _type_of(value: Any) -> pa.DataType | None:
 
 
 def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
-    """Return a type for values of both given types. For an integer and a float, it is float. For any other two types
-    that differ, it is text.
+    """Return a type for values of both given types.
 
     >>> _wider(pa.int64(), pa.float64()), _wider(None, pa.bool_())
     (DataType(double), DataType(bool))
@@ -200,16 +146,13 @@ def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | 
 
 
 def _field(name: str, kind: pa.DataType | None) -> pa.Field:
-    """Return the Arrow field of a column. The field's metadata contain the column's unit."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
-    # A column that is null in all runs so far gets the type float64. The metadata entry "open" allows a later run to
-    # change this type.
+    # The metadata entry "open" allows a later run to change the type of a column that is null in all runs so far.
     return pa.field(name, kind or pa.float64(), metadata=metadata | ({"open": "yes"} if kind is None else {}))
 
 
 def _is_open(field: pa.Field) -> bool:
-    """Return whether a column is null in every run so far. The type of this column may still change."""
     return (field.metadata or {}).get(b"open") == b"yes"
 
 
@@ -217,4 +160,3 @@ _UNITS = {
     "_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_bytes": "bytes", "_ratio": "1", "_deg": "deg",
     "_m": "m", "_nats": "nats", "_s": "s",
 }  # fmt: skip
-"""The unit of a column, by the ending of its name."""

@@ -40,7 +40,7 @@ class DaskWorkers:
         self._address = address
         self._client = _connected(address)
         self._under_way: dict[Future, int] = {}
-        # The start value of `_counted_at` lies in the past, so that the first call of `_count` counts the workers.
+        # The start lies in the past, so that the first call of `_count` counts the workers.
         self._counted_at = -COUNT_S
         self.size = 0
         self._count()
@@ -53,29 +53,24 @@ class DaskWorkers:
         return max(0, 2 * self.size - len(self._under_way))
 
     def give(self, batch: Batch) -> None:
-        """Submit a batch. Dask chooses the worker."""
         # pure=False, because Dask would otherwise compute only one of two equal batches.
         self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Return the results of the batches that are complete.
+        """Return the events of the batches that are complete (see `session.Workers`).
 
-        timeout_s: The maximum real time in seconds to wait if no batch is complete yet.
-        Returns: One event per run of each complete batch, followed by one event for the end of the batch. The list is
-            empty if no batch is complete.
         Raises HostError if the scheduler is gone.
         """
         from distributed import wait
 
         self._count()
         if not self._under_way:
-            # No batch is under way, so there is nothing to wait for. The pause prevents the session from looping
-            # without delay while there is no worker.
+            # Without a pause, the session would loop without delay while there is no worker.
             time.sleep(timeout_s)
             return []
         try:
-            # `wait` uses Dask's current client. leowarp's client becomes the current client only for this call, so that
-            # it does not replace the caller's client.
+            # leowarp's client becomes Dask's current client only for this call, so that it does not replace the
+            # caller's client.
             with self._client.as_current():
                 done = wait(list(self._under_way), timeout=timeout_s, return_when="FIRST_COMPLETED").done
         except TimeoutError:
@@ -93,11 +88,10 @@ class DaskWorkers:
         return []
 
     def _count(self) -> None:
-        """Count the workers if the last count is old. Raises `HostError` if the scheduler is gone."""
         if self._client.status not in ("running", "connecting"):
             raise self._gone()
         if time.monotonic() - self._counted_at > COUNT_S and self._client.status == "running":
-            # Processes are counted instead of threads, because each process makes only one batch at a time.
+            # Processes are counted, because each makes only one batch at a time.
             self.size = len(self._client.nthreads())
             self._counted_at = time.monotonic()
 
@@ -109,7 +103,6 @@ class DaskWorkers:
         if future.status in ("cancelled", "lost"):
             raise self._gone()
         try:
-            # A result stays in the memory of its worker until it is fetched.
             answer = future.result(timeout=CONNECT_S)
         except TimeoutError:
             # The worker that had the result is lost, so Dask lets another worker repeat the batch.
@@ -118,8 +111,7 @@ class DaskWorkers:
             # Dask raises KilledWorker when the number of lost workers exceeds `allowed-failures` by one.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # An exception other than KilledWorker was raised before `_results` ran, for example because the worker
-            # lacks leowarp or has another version.
+            # `_results` has not run, for example because the worker lacks leowarp or has another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))
@@ -129,13 +121,10 @@ class DaskWorkers:
         return [*made, BatchEnded(number, answer["fault"])]
 
     def _gone(self) -> HostError:
-        """Return the error for a scheduler that no longer answers."""
         return HostError(f"the scheduler {self._address} went away", "start it and then the study again")
 
 
 def _connected(address: str) -> Client:
-    """Return a client of the scheduler. Raises HostError if Dask is missing, or if nothing answers within
-    `CONNECT_S`."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -153,16 +142,14 @@ def _connected(address: str) -> Client:
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
     """Make a batch as a Dask task, and return the results of its runs.
 
-    If an error ends the batch early, the function does not raise the error but returns it. If it were raised, the
-    client would unpickle it and lose the earlier results of the batch.
+    If an error that ends the batch early were raised, the client would lose the earlier results of the batch.
 
     Returns: The list `results` of (place, result) as in `batch.results_of`, and `fault`. `fault` is None or the error
         that ended the batch (`errors.encode_error`).
     """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
-    # Even a worker process with several threads makes one batch at a time, because the CPU time of a run is measured
-    # for the whole process.
+    # The CPU time of a run is measured for the whole process, which may have several threads.
     with _AT_WORK, tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         try:
             results += results_of(Batch.decode(encoded), Path(scratch) / "batch")
@@ -172,4 +159,3 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AT_WORK = threading.Lock()
-"""A lock that is held while this process makes a batch."""

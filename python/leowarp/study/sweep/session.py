@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,20 +13,19 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError, LeowarpError, decode_error
 from leowarp.running.workers import BatchEnded, Event, RunMade
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.batch import Batch, Order, encode_file
+from leowarp.study.sweep.batch import Batch, Order
 from leowarp.study.sweep.display import OnStudyProgress, Pace, StudyProgress
 from leowarp.study.sweep.maker import Maker
 from leowarp.study.sweep.outstanding import Outstanding, batch_size
 from leowarp.study.sweep.plans import StudyRun, input_of
-from leowarp.study.sweep.rows import FAILED, row_of
+from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import Store
 
 MOST_LOST_WORKERS = 3
 """A run fails if this many workers have died while making it."""
 
 MOST_HOST_ERRORS = 3
-"""The study ends after this number of successive runs with a machine error. The session then assumes a fault of the
-machine, and not of the runs."""
+"""The study ends after this number of successive runs with a machine error, because the machine then seems at fault."""
 
 WAIT_S = 1.0
 """The longest time in s for which the session waits for workers. It then updates the progress again."""
@@ -37,7 +37,6 @@ RUNS = "runs"
 class Task:
     """The work that one start of a study has to do.
 
-    name: The name of the study, which the display shows.
     runs: The requested runs, with or without a stored row.
     keep: The runs whose complete directories are stored: none, failed, or all.
     """
@@ -53,18 +52,12 @@ class Task:
 class _UnderWay:
     """A batch that a worker is making.
 
-    runs: All runs of the batch.
-    unfinished: A dict from position in the batch to each run that has no result yet.
+    unfinished: Each run that has no result yet, by its position in the batch.
+    is_alone: Whether the batch has only one run. If its worker dies, this run must be the cause.
     """
 
-    runs: list[StudyRun]
     unfinished: dict[int, StudyRun]
-
-    @property
-    def is_alone(self) -> bool:
-        """Return whether the batch has only one run. If the worker of a batch with one run dies, this run must be the
-        cause."""
-        return len(self.runs) == 1
+    is_alone: bool
 
 
 class Workers(Protocol):
@@ -84,10 +77,7 @@ class Workers(Protocol):
         """The number of further batches that would start immediately."""
 
     def give(self, batch: Batch) -> None:
-        """Start a batch.
-
-        `give` is called only if `free` is above 0, and does not wait for the batch.
-        """
+        """Start a batch, without waiting for it. `give` is called only if `free` is above 0."""
 
     def wait(self, timeout_s: float) -> list[Event]:
         """Return the events since the last call of `wait`. The call returns as soon as there is an event, or after the
@@ -106,14 +96,12 @@ class Session:
     workers died while making it. An error of the machine (`HostError`) is stored as a failure of the run only if other
     runs succeed.
 
-    store: The open store.
     show: The function that is called with a `StudyProgress` after each wait for the workers.
     """
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
         self._task, self._store, self._workers, self._show = task, store, workers, show
-        # Failed runs have a row, so they are not repeated. With `retry_failed`, the caller has dropped the rows of
-        # failed runs.
+        # Failed runs have a row, which the caller has dropped with `retry_failed`.
         self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
         self._under_way: dict[int, _UnderWay] = {}
         self._given = 0
@@ -138,18 +126,15 @@ class Session:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
-            # The rows of runs that were set aside are written last. Until then, another run may show that the machine
-            # can make runs.
+            # Until here, another run may show that the machine can make runs.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
-            # `end` returns the results of runs that are complete but not reported yet. If a worker has written a result
-            # into its pipe, the result is stored. The run that the worker was making is lost.
+            # A result that a worker has written into its pipe is stored. The run that it was making is lost.
             self._write(self._rows(self._workers.end()))
             raise
 
     def _give(self) -> None:
-        """Give batches to free workers."""
         # The size is computed for each batch, because batches become smaller towards the end.
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
@@ -157,38 +142,27 @@ class Session:
             run_s = self._workers.size / rate if rate else None
             runs = self._outstanding.take(batch_size(len(self._outstanding), self._workers.size, run_s))
             self._given += 1
-            self._under_way[self._given] = _UnderWay(runs, dict(enumerate(runs)))
+            self._under_way[self._given] = _UnderWay(dict(enumerate(runs)), len(runs) == 1)
             self._workers.give(self._batch(self._given, runs))
 
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
-        """Return a batch of runs with the same kernel and origin.
-
-        With `keep = "failed"`, a run writes its directory only if it is alone in its batch.
-
-        The batch contains the input files of the plans, because other machines cannot read the study's directory.
-        """
+        """Return a batch of runs with the same kernel and origin. It contains the input files of the plans, because
+        other machines cannot read the study's directory."""
         first = runs[0]
-        # If `keep` is "failed", batches of several runs write no directories. Few runs fail, and writing a directory
-        # takes longer than computing the summary.
+        # If `keep` is "failed", batches of several runs write no directories, because few runs fail, and writing takes
+        # longer than computing the summary.
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
-            Order(
-                plan=run.plan,
-                inputs=run.inputs,
-                out=str(self._fresh_directory(run)) if is_kept else None,
-            )
-            for run in runs
+            Order(run.plan, run.inputs, str(self._fresh_directory(run)) if is_kept else None) for run in runs
         )
         origin = first.origin
         image = (origin.kernel_sha256, origin.agent_sha256)
-        # Each input file is included once, even if several runs of the batch name it.
         names = sorted({name for run in runs for name in run.inputs})
-        inputs = {name: encode_file(input_of(self._task.folder, name)) for name in names}
+        inputs = {name: base64.b64encode(input_of(self._task.folder, name)).decode() for name in names}
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Return the path for the directory of a run. An earlier start may have been killed. Files that it left in the
-        directory are removed first."""
+        """Return the path for the directory of a run, without the files that a killed start may have left in it."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
@@ -203,11 +177,7 @@ class Session:
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
         """Return the rows to store after a run. If the run failed and must be repeated to write its directory, the list
-        is empty.
-
-        event: The run's event. Its `result` has the form of `batch.results_of`: `summary`, `costs`, `warnings`,
-            `error`.
-        """
+        is empty."""
         batch = self._under_way[event.batch]
         run = batch.unfinished.pop(event.place)
         if event.result["error"] is None:
@@ -221,8 +191,7 @@ class Session:
         """Return the rows to store at the end of a batch. If a run has no result and its batch had several runs, the
         run is repeated alone in a batch.
 
-        If the batch ended without an error and no worker was lost, every run must have a result. A missing result
-        indicates a bug.
+        If the batch ended without an error and no worker was lost, a missing result indicates a bug.
         """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())
@@ -242,14 +211,10 @@ class Session:
         """Handle the runs of a worker that died. After the first death of a worker, the worker's runs are tried again
         together. After a further death, each run is tried alone. A run in a batch of its own fails if
         `MOST_LOST_WORKERS` workers died while making it."""
-        # It is unknown which of the runs made the worker die.
         rows, together = [], []
         for run in reversed(unfinished):
-            # `lost` may exceed 1, because Dask itself gives the batch of a lost worker to other workers
-            # (`KilledWorker`).
+            # `lost` may exceed 1, because Dask itself gives a lost batch to other workers (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
-            # Only a run that was alone in its batch is recorded as failed. In a batch of several runs, another run may
-            # have made the worker die.
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
@@ -262,15 +227,12 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of a completed run, and of failed runs that were set aside before it. Because this run was
-        completed, the machine can make runs. So the machine did not cause the failures of the other runs.
-        """
+        """Return the rows of a completed run, and of failed runs that were set aside before it. The completed run shows
+        that the machine did not cause their failures."""
         self._any_good, self._host_errors_in_a_row = True, 0
-        # Rows are written in the order in which runs are completed. The store sorts rows by number when it reads them.
-        rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
+        rows = [run.row(result), *(other.row(failure) for other, failure in self._put_aside)]
         self._put_aside = []
-        # With `keep = "failed"`, a run that was made alone has written its directory. The directory of a run that
-        # succeeded is deleted.
+        # A run that was made alone has written its directory, even if it succeeded.
         if self._task.keep == "failed":
             plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows
@@ -282,12 +244,10 @@ class Session:
         Raises HostError if `MOST_HOST_ERRORS` runs in succession failed with a `HostError`.
         """
         if result["error"]["kind"] != HostError.__name__:
-            # The machine did not cause this run's failure, so the series of host errors ends.
             self._host_errors_in_a_row = 0
-            return [self._row(run, result)]
-        # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
-        # whether the cause is the machine or this run. No row is written before the next runs have shown the cause. If
-        # a row were written now, it would mark the run as failed. A later start of the study with more memory or disk
+            return [run.row(result)]
+        # The next runs show whether the machine cannot make any run, or only this run needs more than the machine has.
+        # A row that is written now would mark the run as failed. A later start of the study with more memory or disk
         # space would then skip the run.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
@@ -296,25 +256,18 @@ class Session:
         return []
 
     def _aside_at_the_end(self) -> list[dict[str, Any]]:
-        """Return the rows of the runs that the session has set aside. Raises HostError if runs were set aside and the
-        session has completed no run."""
         if self._put_aside and not self._any_good:
             raise self._stopped()
-        return [self._row(*one) for one in self._put_aside]
+        return [run.row(result) for run, result in self._put_aside]
 
     def _stopped(self) -> LeowarpError:
-        """Return the error that ends a study if this machine cannot make any run."""
         run, result = self._put_aside[-1]
         error = decode_error(result["error"])
         hint = f"{error.hint}; then start the study again" if error.hint else "mend it and start the study again"
         return HostError(f"the study stopped at the run {run.run_id} ({run}): {error.message}", hint=hint)
 
-    def _row(self, run: StudyRun, result: Mapping[str, Any]) -> dict[str, Any]:
-        return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
-
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        # Rows are written to disk before they are counted. A run that was displayed as done is thus not lost if the
-        # process is killed.
+        # A run that was displayed as done is not lost if the process is killed.
         self._store.add(rows)
         if rows:
             self._done += len(rows)
@@ -322,9 +275,7 @@ class Session:
             self._pace.made(len(rows), [row["cpu_s"] for row in rows if row.get("cpu_s") is not None])
 
     def _show_progress(self) -> None:
-        """Show the progress of the study. Runs that were made in earlier starts count too."""
-        progress = StudyProgress(
+        self._show(StudyProgress(
             self._task.name, self._done, len(self._task.runs), self._failed, self._workers.size,
             self._pace.rate_per_s, self._pace.cpu_s_per_run,
-        )  # fmt: skip
-        self._show(progress)
+        ))  # fmt: skip

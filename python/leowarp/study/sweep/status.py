@@ -17,18 +17,17 @@ from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import read_results
 
 _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu_s", "wall_s")
-"""This module reads only these columns. Other columns are not read, because the data set may have hundreds of them."""
+"""Only these columns are read, because the data set may have hundreds of them."""
 
 
 @dataclass(frozen=True)
 class StudyStatus:
     """The progress of a study.
 
-    total, done, failed: The numbers of all, done and failed runs of the study as it was last started. `done` includes
-        failed runs.
+    total, done: The numbers of all and of done runs as the study was last started. `done` includes failed runs.
     removed: The number of rows whose runs are no longer in the study.
     cpu_s: The total processor time in seconds of the runs that are done.
-    holder: A text that names the process working on the study. None means that no process is working on the study.
+    holder: The process that works on the study, if any.
     failures: The `run_id, run, error, hint` of each failed run.
     """
 
@@ -44,23 +43,18 @@ class StudyStatus:
 
 
 def study_status(folder: Path | str) -> StudyStatus:
-    """Read the status of a study.
+    """Read the status of a study. The function takes no lock and changes nothing.
 
     Raises TraceError if the directory is not a study's directory.
-    folder: The directory of the study. The function takes no lock and changes nothing.
     """
     folder = Path(folder)
-    # The directory is checked before a file is opened. A pipe with the name plans.parquet, for example, would block the
-    # reader forever.
+    # A pipe with the name plans.parquet, for example, would block the reader forever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
-    # A running study may be writing these files. The study's files are read without locks and not changed.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
-    # `read_results` returns each run once, either from the files or from the journal.
     rows = [*stored, *journal]
-    # The store has not yet matched the journal's rows with the study's runs. A stored row belongs to the study if the
-    # study has a run with its run id, whatever the row's `in_study` says.
+    # The store has not yet matched the journal's rows with the study's runs, so `in_study` does not count.
     mine = sorted((row for row in rows if row["run_id"] in runs), key=lambda row: row["number"])
     failed = [row for row in mine if row["status"] == FAILED]
     return StudyStatus(
@@ -88,7 +82,7 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     """Return the stored row of a run.
 
     Raises ScenarioError if the run has no row.
-    Returns: A dict from column to value, as in `rows.row_of`. If the row is only in the journal, its values have JSON
+    Returns: A dict from column to value, as in `StudyRun.row`. If the row is only in the journal, its values have JSON
         types.
     """
     table, journal = read_results(folder)

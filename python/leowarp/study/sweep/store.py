@@ -31,22 +31,18 @@ from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
 
 RESULTS = "results"
-"""The folder of the data set in the study's directory."""
 JOURNAL = "journal.jsonl"
 """The file with the rows that are not yet in a Parquet file."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""The limits of the journal. Rows move to a Parquet file after `FLUSH_ROWS` rows, or `FLUSH_S` seconds after the last
-move. More frequent moves would take more time in total, because each Parquet file needs a sync. If rows moved less
-often, status commands would be slower, because each one reads the complete journal."""
+"""The number of rows, or the time since the last move, after which rows move to a Parquet file, which needs a sync. If
+rows moved less often, status commands would be slower, because each one reads the complete journal."""
 
 MOST_FILES = 200
-"""While the study runs, the files are merged if there are more than this number. At the end of the study, the files are
-always merged."""
+"""While the study runs, the files are merged if there are more than this number. At its end, they always are."""
 
 LOOKS = 20
-"""The maximum number of attempts to read the results. An attempt fails if another process replaces the files during the
-attempt."""
+"""The maximum number of attempts to read the results, which fail if another process replaces the files."""
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -58,11 +54,7 @@ class Layout:
     """The columns of the parameters, and the column by which the results are partitioned.
 
     parameters: The parameter columns, in order.
-    partition: The column by which the results are partitioned. Its values are in folder names, such as
-        `results/cc=bic/`, and not in the files.
-
-    >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
-    'cc'
+    partition: Its values are in folder names, such as `results/cc=bic/`, and not in the files.
     """
 
     parameters: Mapping[str, pa.DataType]
@@ -73,8 +65,7 @@ class Store:
     """A writer for the rows of a study.
 
     folder: The directory of the study. The caller holds the directory's lock.
-    layout: The columns and the partition of the current study file. The columns or the partition of the data on disk
-        may differ from the current study file (see `align`).
+    layout: The columns and the partition of the current study file. Those of the data on disk may differ (see `align`).
     status: The status of each stored row by run id, "ok" or "failed". Runs that are no longer in the study are
         included.
     Raises HostError if the directory cannot be written.
@@ -82,64 +73,60 @@ class Store:
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Open existing results. If an earlier process was killed, three kinds of damage are possible. The data set may
-        be replaced only in part, files may be partial, and the last journal line incomplete. Repair this damage.
-        """
+        """Open existing results. If an earlier process was killed, repair three kinds of damage: a data set that is
+        replaced only in part, partial files, and an incomplete last line of the journal."""
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
-        # These rows are in the journal but not in a Parquet file. Their order is the order in which they were added.
+        # These rows are in the journal but not in a Parquet file.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
-            # `disk.recover` is called first, because an interrupted exchange may have left the study without
-            # `results/`.
+            # An interrupted exchange may have left the study without `results/`.
             disk.recover(self._results)
             plainfiles.remove(self._beside())
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
-            stored, schema, self._files = _read(self._results)
-            # The schema has the parameters of the current study file. If a parameter was added to the study later, it
-            # is null in older rows.
-            self._schema = None if schema is None else schema_of((), schema, layout.parameters)
-            self.status: dict[str, str] = {} if stored is None else _statuses(stored)
+            stored, self._files = _read(self._results)
+            self._schema: pa.Schema | None = None
+            self.status: dict[str, str] = {}
+            if stored is not None:
+                # If a parameter was added to the study later, it is null in older rows.
+                self._schema = schema_of((), stored.schema, layout.parameters)
+                self.status = dict(zip(stored["run_id"].to_pylist(), stored["status"].to_pylist(), strict=True))
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
-                # leowarp may be killed after it has written a Parquet file and before it empties the journal. If a row
-                # is both in the journal and in a Parquet file, the row in the Parquet file is used.
+                # A killed process may have left a row both in the journal and in a Parquet file.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
-            # `flush` also empties the journal. The journal must be emptied before a line is appended. After a power
-            # cut, the journal's last line may be incomplete, and the appended line would be joined to it.
+            # The journal is emptied before a line is appended. After a power cut, its last line may be incomplete, and
+            # the appended line would be joined to it.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows. When `add` returns, the rows are safe: they survive if the process is killed or the power fails.
 
-        rows: The rows from `rows.row_of`, one per run. A run must not be added if it already has a row, and so is in
-            `status`.
+        rows: The rows from `StudyRun.row`, of runs that are not yet in `status`.
         Raises HostError if the rows cannot be written. Rows that earlier calls added remain stored.
         """
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
-        # If a run had two rows, every reader would count the run twice. If a run gets a second row, leowarp has a bug.
+        # If a run had two rows, every reader would count the run twice.
         assert not twice, f"a second row of {twice[0]}"
         # The journal has one line per row, so that an interrupted write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # Rows are written to disk before `status` records them. If the write fails, `status` does not change, and
-            # the run is repeated. If `status` changed first and the write then failed, nobody would notice that the
-            # run's row is missing.
+            # Rows are written to disk before `status` records them. If `status` changed first and the write then
+            # failed, nobody would notice that the run's row is missing.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
         is_due = len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S
-        # If Ctrl-C interrupted `flush`, some rows may already be in files. The next start of the study detects rows
-        # that are in a file and in the journal.
+        # If Ctrl-C interrupted `flush`, some rows may already be in files. The next start of the study detects them.
         if is_due and not self._is_flushing:
             self.flush()
 
@@ -160,15 +147,14 @@ class Store:
                 # If a column or type is new, all files are written again: most readers would treat files with different
                 # schemas as different tables. If there are no files yet, the new rows alone define the schema.
                 if (self._files and not alike) or self._files > MOST_FILES:
-                    old, _, _ = _read(self._results)
+                    old, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
                 else:
                     # Existing files are not changed, because a reader may have opened them.
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
-            # The journal is emptied after the files are written. If leowarp is killed in between, a row may be both in
-            # the journal and in a file. The two copies have the same run id.
+            # If leowarp is killed in between, a row is both in the journal and in a file, with the same run id.
             self._journal.empty()
         self._flushed_at = time.monotonic()
         self._is_flushing = False
@@ -180,8 +166,7 @@ class Store:
         """
         self.flush()
         with disk.writing(self._folder):
-            table, _, files = _read(self._results)
-            # If each partition has only one file, there is nothing to merge.
+            table, files = _read(self._results)
             if table is not None and files > len(set(_partitions(table, self._layout.partition))):
                 self._write_anew(table)
 
@@ -195,10 +180,10 @@ class Store:
         runs: The number and the parameter columns of each run, by run id.
         """
         with disk.writing(self._folder):
-            table, schema, _ = _read(self._results)
-            if table is None or schema is None:
+            table, _ = _read(self._results)
+            if table is None:
                 return
-            aligned = _aligned(table, schema_of((), schema, self._layout.parameters), runs)
+            aligned = _aligned(table, schema_of((), table.schema, self._layout.parameters), runs)
             # If an unchanged study is continued, no file needs to be written again.
             if not aligned.equals(table) or _written_partition(self._results) != self._layout.partition:
                 self._write_anew(aligned)
@@ -207,14 +192,13 @@ class Store:
     def drop(self, run_ids: Collection[str]) -> None:
         """Remove rows, for example to repeat their runs (`retry_failed`).
 
-        run_ids: The run ids, all of which are in `status`.
+        run_ids: All of them are in `status`.
         """
         with disk.writing(self._folder):
-            table, _, _ = _read(self._results)
+            table, _ = _read(self._results)
             if table is None or not run_ids:
                 return
-            # Rows are removed before their runs are repeated. If the process is killed between removal and repetition,
-            # the next start finds the runs without rows and makes them.
+            # Rows go before their runs are repeated, so that a killed study makes these runs at its next start.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
@@ -222,11 +206,11 @@ class Store:
     def table(self) -> pa.Table:
         """Return all rows, sorted by `number`. Rows of runs that are no longer in the study come last.
 
-        Returns: The columns in the order of `rows.schema_of`: identity, parameters, scalars, costs, origin of the run.
-            If there are no rows, the table has only the columns that do not depend on rows.
+        Returns: The columns in the order of `rows.schema_of`. If there are no rows, the table has only the columns that
+            do not depend on rows.
         """
         self.flush()
-        table, _, _ = _read(self._results)
+        table, _ = _read(self._results)
         if table is None:
             table = table_of((), schema_of((), None, self._layout.parameters))
         return _sorted(table.select(schema_of((), table.schema, self._layout.parameters).names))
@@ -236,7 +220,7 @@ class Store:
         self._journal.close()
 
     def _beside(self) -> Path:
-        """Return the temporary path of a new data set. The name begins with a dot, so that readers ignore it."""
+        # The name begins with a dot, so that readers ignore it.
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
@@ -257,8 +241,8 @@ class Store:
         """Write a table as one file per partition, and return the number of files. The values of the partition column
         are stored only in folder names.
 
-        If a study is started again, it must not reuse the name of a file. File names are therefore random. A folder
-        name is only text, so the metadata of each file contain the name and type of the partition column.
+        A study that is started again must not reuse the name of a file, so file names are random. A folder name is only
+        text, so the metadata of each file contain the name and type of the partition column.
         """
         key = self._layout.partition
         values = _partitions(table, key)
@@ -274,41 +258,34 @@ class Store:
             inner = part.drop_columns([key]).replace_schema_metadata(
                 {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
             )
-            # The table is first written into memory, because `write_file` needs the complete content.
             pq.write_table(inner, content, compression="zstd")
             disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
         return len(distinct)
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """Read the rows of the Parquet files, and the rows that are only in the journal. The study's lock is not needed.
+    """Read the rows of the Parquet files, and the rows that are only in the journal. Each run is in one of the two.
 
-    folder: The directory of the study, into which another process may be writing.
+    The study's lock is not needed. Another process may be writing into the folder.
+
     Returns table: The rows in files. None means that no file has been written yet.
-    Returns journal: The rows that are in no file. Each run is either in the table or in the journal, never in both.
-    Raises TraceError if a file is damaged. The error is also raised if the data set was replaced during each of `LOOKS`
-    attempts.
+    Raises TraceError if a file is damaged, or if the data set was replaced during each of `LOOKS` attempts.
     """
     for _ in range(LOOKS):
         # The journal is read first, because a row is removed from the journal only after it is in a file.
         journal = _read_journal(folder / JOURNAL)
         try:
-            table, _, _ = _read(folder / RESULTS)
+            table, _ = _read(folder / RESULTS)
         except FileNotFoundError:
-            # Another process replaced the data set after this process had listed its files.
+            # Another process replaced the data set.
             continue
         known = set() if table is None else set(table["run_id"].to_pylist())
         return table, [row for row in journal if row["run_id"] not in known]
     raise TraceError(f"cannot read {folder / RESULTS}: its files change all the time", hint="try again in a moment")
 
 
-def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
-    """Return all rows without duplicates, their schema and the number of files. The schema includes the partition
-    column.
-
-    If there are no files, the result is (None, None, 0). The name of a folder contains the partition value only as
-    text. Its type is in the metadata of the files.
-    """
+def _read(results: Path) -> tuple[pa.Table | None, int]:
+    """Return all rows without duplicates, with the partition column, and the number of files. No files: (None, 0)."""
     tables = []
     # File names are sorted, so that the order of rows does not depend on the order of directory entries.
     for path in sorted(results.glob("*/*.parquet")):
@@ -329,7 +306,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
             raise _damaged(path, error) from error
         tables.append(table.replace_schema_metadata(None).append_column(pa.field(key, kind), column))
     if not tables:
-        return None, None, 0
+        return None, 0
     try:
         # All files of a data set should have the same types. If types differ, the widest type is used.
         schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
@@ -340,15 +317,14 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
         # `run_id` and `status` decide which runs are repeated, so they are checked before they are used.
         if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
             raise _damaged(results, f"not every row has a {name}")
-    return joined, schema, len(tables)
+    return joined, len(tables)
 
 
 def _whole(path: Path) -> pa.Table:
-    """Read a file of results. Raises FileNotFoundError if the file no longer exists."""
+    """Read a file of results. Raises FileNotFoundError if it no longer exists, so that `read_results` tries again."""
     try:
         return parquetfiles.read_table(path, hint=_HINT)
     except TraceError as error:
-        # `read_results` catches the error of a missing file and tries again.
         if isinstance(error.__cause__, FileNotFoundError):
             raise error.__cause__ from None
         raise
@@ -364,8 +340,7 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # A power cut or a full disk interrupted the writing of the journal's last line. `add` had not yet returned
-            # when the writing was interrupted, so the run of the journal's last line is repeated.
+            # A power cut or a full disk interrupted the writing of the last line. Its run is repeated.
             continue
         # An incomplete line may be valid JSON without being a row: for instance, the first digits of a number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
@@ -379,8 +354,7 @@ def _joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
 
 
 def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
-    """Return a column of the table, converted to the type of a field. If the table lacks the column, all its values are
-    null."""
+    """Return a column of the table, converted to the type of a field. A missing column is null."""
     column = table[field.name] if field.name in table.schema.names else None
     if column is None or column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(table), field.type)])
@@ -407,18 +381,13 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
 
 
 def _partitions(table: pa.Table, key: str) -> list[str]:
-    """For each row, return its value in the partition column, as text for a folder name."""
+    """Return each row's value in the partition column, as text for a folder name."""
     return [_NULL if value is None else str(value) for value in table[key].to_pylist()]
 
 
 def _written_partition(results: Path) -> str | None:
-    """Return the column by which the files on disk are partitioned. It may differ from the partition column of the
-    current study file."""
+    """Return the column by which the files on disk are partitioned, which the study file may have changed."""
     return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
-
-
-def _statuses(table: pa.Table) -> dict[str, str]:
-    return dict(zip(table["run_id"].to_pylist(), table["status"].to_pylist(), strict=True))
 
 
 def _sorted(table: pa.Table) -> pa.Table:

@@ -14,17 +14,15 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""A dict from the table with which a dotted key begins to the number of the key's parts. Keys of all tables that are
-not listed have two parts. Keys of queue parameters have three parts in every table."""
+"""The number of a dotted key's parts, by its first part. All other keys have two parts, but those of queue parameters
+have three in every table."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:
-    """Return the tables of `[[name]]`, in the order of the file."""
     node = document.get(name)
     if node is None:
         return []
-    # In TOML, `[together]` with single brackets is a plain table instead of an array. The most likely mistake is single
-    # brackets, so the error's hint shows both forms.
+    # The most likely mistake is `[together]` with single brackets, which is a plain table in TOML.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
@@ -50,11 +48,9 @@ def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """Return the keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. If
-    a nested table is a section of a scenario, it is split into dotted keys.
+    """Return the keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table.
 
-    A table can itself be the value of a key, such as the sysctls or a queue's parameters. Such a table is not split.
-    `_DEPTH` gives the number of parts of a key in each section.
+    A table that is the value of a key, such as a queue's parameters, is not split.
     """
     # Below this depth, a table is a value: the sysctls of `tcp.sysctl`, for example, are one value.
     depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
@@ -73,7 +69,7 @@ def _quoted(part: str) -> str:
 
 
 def plain_value(node: Node) -> Any:
-    """Return the value of a node in plain TOML types. Dicts and lists have no positions in the source."""
+    """Return the value of a node in plain TOML types, without positions in the source."""
     if isinstance(node.value, dict):
         return {key: plain_value(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -82,22 +78,21 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Return the content of a study as TOML text. If a study is started from Python, this text is stored beside the
-    results. The study can then be continued later."""
-    return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
+    """Return the content of a study as TOML text. A study that is started from Python can then be continued later."""
+    return "".join(f"{_quoted(key)} = {toml_value(value)}\n" for key, value in content.items())
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """Return a value as TOML text on one line. A JSON string is also a valid TOML string.
 
-    >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
+    >>> toml_value({"label": "cc", "values": ["reno", "bbr"]})
     '{ "label" = "cc", "values" = ["reno", "bbr"] }'
     """
     if isinstance(value, Mapping):
         inner = ", ".join(
-            f"{json.dumps(str(key), ensure_ascii=False)} = {_toml(child)}" for key, child in value.items()
+            f"{json.dumps(str(key), ensure_ascii=False)} = {toml_value(child)}" for key, child in value.items()
         )
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ", ".join(_toml(child) for child in value) + "]"
+        return "[" + ", ".join(toml_value(child) for child in value) + "]"
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

@@ -28,28 +28,25 @@ _OTHER_SEED = 987_654_321
 """A seed that occurs in no study. `around_seed` uses it to find the seed's place in the text of a plan."""
 
 MOST_COMBINATIONS = 100_000
-"""The maximum number of combinations. Before the first run, each combination is loaded and checked, which takes 5
-ms."""
+"""The maximum number of combinations. Each is loaded and checked before the first run, which takes 5 ms."""
 
 MOST_PRODUCT = 2_000_000
-"""The maximum number of combinations before `exclude` and `only` are applied. Testing a combination against both takes
-5 us."""
+"""The maximum number of combinations before `exclude` and `only` are applied, which takes 5 us for each."""
 
 MOST_RUNS = 1_000_000
 """The maximum number of runs: combinations times seeds. Each run takes 500 bytes of memory in this process, and at
-least 0.1 s of processor time. A study with this number of runs takes more than a day of processor time."""
+least 0.1 s of processor time, which is more than a day in all."""
 
 MOST_PROBLEMS = 20
-"""The maximum number of mistakes that are shown at once. Thousands of combinations may have the same mistakes."""
+"""The maximum number of mistakes that are shown at once, because more do not fit on a screen."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """One value for each parameter. The columns and the plan follow from these values. The values, columns and plan do
-    not depend on the seed.
+    """One value for each parameter, and what follows from these values, whatever the seed.
 
     values: The value of each parameter as in the study file, keyed by dotted key.
-    columns: The value of each result column, keyed by column name (see `keys.columns_of`).
+    columns: The value of each result column (see `keys.columns_of`).
     plan: The plan of the combination. Its seed is the scenario's seed.
     """
 
@@ -62,19 +59,14 @@ class Combination:
 
     @cached_property
     def around_seed(self) -> tuple[str, str]:
-        """Return the two parts of the plan's text: before the seed, and after it.
-
-        Raises AssertionError if the seed does not occur exactly once in the text.
-        """
-        # The text includes every default, so that the run does not change if a later version of leowarp has other
-        # defaults.
+        """Return the two parts of the plan's text: before the seed, and after it."""
+        # The text includes every default, so that the run does not change with the defaults of later versions.
         text = self.plan.to_toml()
         # The seed is replaced in the text, because writing the plan again for each of, say, 30 seeds would be slower.
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
-        # A second text, written with another seed, proves that only one place in the text depends on the seed. The plan
-        # with any seed therefore consists of the text before the seed, the seed, and the text after it.
+        # A second text, written with another seed, proves that only one place in the text depends on the seed.
         other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
         assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
         return around
@@ -94,28 +86,23 @@ class PlannedRun:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """Return the values as in the study file, by dotted key."""
         return self.combination.values
 
     @property
     def plan_text(self) -> str:
-        """Return the text of the plan. The file `00-plan.toml` of the run directory has the same text."""
-        before, after = self.combination.around_seed
-        return f"{before}{self.seed}{after}"
+        """Return the text of the plan, as in the run directory."""
+        return str(self.seed).join(self.combination.around_seed)
 
     @cached_property
     def plan_sha256(self) -> str:
-        """Return the sha256 of `plan_text`, in hexadecimal."""
         return hashlib.sha256(self.plan_text.encode()).hexdigest()
 
     @property
     def kernel(self) -> str:
-        """Return the value of `guest.kernel` in the plan."""
         return self.combination.plan.guest.kernel
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """Return the files that the run's plan uses."""
         return tuple(self.combination.plan.inputs())
 
     def __str__(self) -> str:
@@ -125,11 +112,10 @@ class PlannedRun:
 def expand(study: StudyFile) -> list[PlannedRun]:
     """Return all runs of a study. All plans are checked before any run is made.
 
-    Returns: The runs in the order of their numbers. The runs of all combinations with the first seed come first, then
-        those with the second seed. If a study is stopped early, the first seeds have results of all combinations.
+    Returns: The runs in the order of their numbers. If a study is stopped early, the first seeds have results of all
+        combinations.
     Raises ScenarioError if a combination is not a valid plan, if two combinations have the same plan, or if no
-        combination is left. The error names the
-    file, the line, the key and the combination.
+        combination is left. The error names the file, the line, the key and the combination.
     """
     _refuse_too_many(study)
     combinations: list[Combination] = []
@@ -137,15 +123,12 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     for values in values_of(study):
         try:
             combinations.append(_combination(study, values))
-            # Before the first run, this check finds files from which no timeline can be made. An example is a wrong
-            # recording of a measured path.
+            # No timeline can be made from some files, such as a wrong recording of a measured path.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
-                # A mistake in the scenario occurs in every combination, but is reported only once, for the first
-                # combination.
+                # A mistake in the scenario occurs in every combination, but is reported only for the first.
                 wrong.setdefault(problem, _named(values))
-            # The checks stop after `MOST_PROBLEMS` different mistakes, because more do not fit on a screen.
             if len(wrong) >= MOST_PROBLEMS:
                 break
         except ScenarioError as error:
@@ -161,17 +144,13 @@ def expand(study: StudyFile) -> list[PlannedRun]:
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
-    # Duplicates are searched among the runs of all combinations, so this check comes after all plans are loaded.
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs
 
 
 def _refuse_too_many(study: StudyFile) -> None:
-    """Check that there are not too many combinations or runs, before any plan is loaded.
-
-    Raises ScenarioError if a maximum is exceeded.
-    """
+    """Raise ScenarioError if there are too many combinations or runs, before any plan is loaded."""
     counts = [len(joined[0].values) for joined in study.dimensions]
     product = math.prod(counts)
     kept = product
@@ -192,8 +171,8 @@ def _refuse_too_many(study: StudyFile) -> None:
 
 
 def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
-    """Yield all combinations of the dimensions' values, except the combinations that `exclude` and `only` remove. A
-    combination is a dict from a parameter's key to a pair: the parameter and its value.
+    """Yield all combinations of the dimensions' values, except the combinations that `exclude` and `only` remove. Each
+    parameter's key gives the parameter and its value.
 
     The last dimension varies fastest, like the last digit of a number.
     """
@@ -202,8 +181,7 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
         for joined in study.dimensions
     ]  # fmt: skip
-    # Combinations are generated one at a time. Before `exclude` and `only` are applied, there may be far more
-    # combinations than the study has.
+    # Before `exclude` and `only` are applied, there may be far more combinations than the study has.
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}
@@ -221,16 +199,13 @@ def _meets(condition: Condition, values: Mapping[str, Any]) -> bool:
 
 
 def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]]) -> Combination:
-    """Load the plan of one combination. Return it with the combination's values and columns.
-
-    For each combination, the scenario is loaded anew. An error therefore names the file and the line of the wrong
-    value.
+    """Load the plan of one combination. The scenario is loaded anew, so that an error names the file and the line of
+    the wrong value.
 
     Raises ScenarioProblems if the scenario is not valid, or if two parameters of the study would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
-    # Parameters are applied after `[set]`. If a key is in both tables, the values in `[parameters]` therefore replace
-    # the value in `[set]`.
+    # If a key is in both tables, the values in `[parameters]` replace the value in `[set]`.
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
     values: dict[str, Any] = {}
@@ -246,10 +221,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    """Raise an error if two runs have the same plan. Results are keyed by the hash of the plan, so two runs with the
-    same plan would share one row."""
-    # The text before the seed, the text after the seed, and the seed are compared separately. There may be a million
-    # plans, so the check neither joins nor hashes their texts.
+    """Raise an error if two runs have the same plan, because they would share one row."""
+    # There may be a million plans, so the check neither joins nor hashes their texts.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)
@@ -260,8 +233,8 @@ def _refuse_twins(runs: list[PlannedRun]) -> None:
 
 
 def _refuse_equal_names(runs: list[PlannedRun]) -> None:
-    """Raise an error if two files of the plans have the same name and different content. In plans, the names of files
-    contain no folders. The study's directory can therefore store only one copy per file name."""
+    """Raise an error if two files of the plans have the same name and different content, because the study's directory
+    has one copy per file name."""
     seen: dict[str, Path] = {}
     for path in {path for combination in {id(r.combination): r.combination for r in runs}.values()
                  for path in combination.plan.inputs()}:  # fmt: skip
@@ -271,8 +244,7 @@ def _refuse_equal_names(runs: list[PlannedRun]) -> None:
 
 
 def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
-    """Return one error that lists all mistakes. If a mistake is in a value that the study varies, the error names the
-    combination of values."""
+    """Return one error that lists all mistakes, with the combination if a mistake is in a varied value."""
     lines = []
     for problem, combination in wrong.items():
         lines.append(str(problem))

@@ -31,11 +31,9 @@ from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
 """The keys that are allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
-"""The values of `[keep] runs`, with the default first. The value says which run directories are stored beside the
-results."""
+"""The values of `[keep] runs`, the run directories that are stored beside the results, with the default first."""
 STUDY_SCHEMA = 1
-"""The only value of `schema` that this version of leowarp can read. If a file has no `schema`, this value is
-assumed."""
+"""The only value of `schema` that this version of leowarp can read, and the default."""
 MOST_SEEDS = 1_000_000
 """The maximum number of seeds. Every seed becomes a row of `plans.parquet` before the first run, so a mistyped count
 could fill the memory."""
@@ -46,11 +44,8 @@ class Parameter:
     """A varied scenario key with its values in order.
 
     key: The key as written in a file, such as `flows.0.size`. Parts that are not bare keys are quoted.
-    parts: The parts of the key, such as `("flows", "0", "size")`.
-    values: The values as written, each with its position in the file for error messages. All values of a range have the
-        position of the range.
+    values: The values as written. All values of a range have the position of the range.
     label: The name of the column in the results. The default is made from the key's parts (`keys.column_name`).
-    origin: The position of the parameter in the file.
     """
 
     key: str
@@ -66,11 +61,9 @@ class Condition:
     the table.
 
     values: A dict from each parameter's dotted key to the values that match, in plain TOML types.
-    origin: The position of the table in the file.
     """
 
     values: Mapping[str, tuple[Any, ...]]
-    origin: Origin
 
 
 @dataclass(frozen=True)
@@ -154,39 +147,28 @@ class StudyFile:
         >>> study.seeds, study.dimensions, study.keep
         ((1, 2), (), 'none')
         """
-        # A study from a Python call has no file. Error messages and relative file names refer to a file, so a file name
-        # is invented here.
+        # Error messages and relative file names refer to a file, so a file name is invented here.
         origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
         return cls._decoded(plant(content, origin, (), {}), toml_text(content))
 
     @classmethod
     def _decoded(cls, document: Node, text: str) -> Self:
-        """Build the study from a TOML document whose values have positions.
-
-        Raises
-        ------
-        ScenarioError
-            If there are mistakes. One error lists all mistakes.
-        """
+        """Build the study from a TOML document whose values have positions."""
         problems = Problems()
         for key, node in document.value.items():
             if key not in KEYS:
-                # An unknown key is an error: for example, a mistyped `[sets]` would silently leave every run with the
-                # scenario's own values.
+                # A mistyped `[sets]` would silently leave every run with the scenario's own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
-        # A file without `schema` is read as if it had the current version. A file of any other version is rejected
-        # here, because its keys could have a different meaning.
+        # Any other version is refused, because its keys could have a different meaning.
         version = document.get("schema")
         if version is not None and version.value != STUDY_SCHEMA:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
             problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
-        varied = _Varied(problems)
-        # Parameters are read before conditions, because a condition may use only values that some parameter has.
-        varied.read(document)
+        varied = _Varied(document, problems)
         study = cls(
             name=_name(document, problems),
             scenario=_scenario(document, problems),
-            set=_settings(document, problems),
+            set={key: node for key, _, node in dotted(document.get("set"), "set", problems)},
             dimensions=tuple(varied.dimensions),
             exclude=_conditions(document, "exclude", varied.values, problems),
             only=_conditions(document, "only", varied.values, problems),
@@ -200,26 +182,21 @@ class StudyFile:
 
 
 class _Varied:
-    """The dimensions from `[parameters]` and `[[together]]`.
+    """The dimensions from `[parameters]` and `[[together]]`. A parameter with a mistake is missing from `dimensions`.
 
-    Mistakes are added to `problems`, so that one error lists all of them. A parameter with a mistake is missing from
-    `dimensions`.
-
-    dimensions: list of tuples of Parameter. Each key of `[parameters]` becomes a tuple with one parameter. Each
-        `[[together]]` gives a dimension with several parameters.
+    dimensions: Each key of `[parameters]` becomes a tuple with one parameter. Each `[[together]]` gives a dimension
+        with several parameters.
     values: The plain values of the parameters in both sections, by key. `exclude` and `only` may contain no other
         values.
     origins: The position of each varied key in the file.
     """
 
-    def __init__(self, problems: Problems) -> None:
+    def __init__(self, document: Node, problems: Problems) -> None:
+        """Read `[parameters]` and `[[together]]`. The dimensions of `[[together]]` come last, so they vary fastest."""
         self._problems = problems
         self.dimensions: list[tuple[Parameter, ...]] = []
         self.values: dict[str, list[Any]] = {}
         self.origins: dict[str, Origin] = {}
-
-    def read(self, document: Node) -> None:
-        """Read `[parameters]` and `[[together]]`. The dimensions of `[[together]]` come last, so they vary fastest."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
         for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
@@ -233,10 +210,6 @@ class _Varied:
                 self.dimensions.append(tuple(joined))
 
     def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
-        """Return the parameters of one table.
-
-        A key that an earlier table already varies is an error.
-        """
         parameters = []
         for key, parts, node in dotted(table, where, self._problems):
             parameter = self._parameter(key, parts, node)
@@ -249,9 +222,8 @@ class _Varied:
         return parameters
 
     def _parameter(self, key: str, parts: tuple[str, ...], node: Node) -> Parameter | None:
-        """Return a parameter from a list of values, or from a table with `values` or a range. The table may have a
-        label. None means that the parameter has a mistake.
-        """
+        """Return a parameter from a list of values, or from a table with `values` or a range. None means that it has a
+        mistake."""
         label, values = None, node
         if isinstance(node.value, dict):
             label = self._label(key, node.get("label"))
@@ -262,7 +234,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
-            # A table without `values` describes a range. If keys of the range are missing, `ranges` reports them.
+            # If keys of the range are missing, `ranges` reports them.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -280,11 +252,9 @@ class _Varied:
         return Parameter(key, parts, tuple(values.value), label, node.origin)
 
     def _range(self, key: str, parts: tuple[str, ...], node: Node, label: str | None) -> Parameter | None:
-        """Return a parameter that is written as a range."""
         known = plan_key(parts)
         if known is None:
-            # A later check of the scenario reports the unknown key, and suggests the most similar valid key.
-            # `Parameter` needs a value here. It does not matter which value of the range it is.
+            # A later check of the scenario reports the unknown key, whatever its value.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
             given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}
@@ -295,8 +265,7 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """Check the label of a parameter, and return it. The label must be a valid column name in every program. It may
-        contain letters, digits and underscores, and must not begin with a digit."""
+        """Return the label of a parameter, which must be a valid column name in every program."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -307,7 +276,6 @@ class _Varied:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """Return the name of the study. A directory gets this name, so the name must not lead out of `studies/`."""
     node = document.get("name")
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')
@@ -321,7 +289,6 @@ def _name(document: Node, problems: Problems) -> str:
 
 
 def _scenario(document: Node, problems: Problems) -> Path:
-    """Return the scenario's file: a file beside the study file, or the example with this name."""
     node = document.get("scenario")
     if node is None:
         hint = 'write scenario = "jittered.toml": a file beside the study, or the name of an example'
@@ -330,8 +297,7 @@ def _scenario(document: Node, problems: Problems) -> Path:
     if not isinstance(node.value, str) or not node.value:
         problems.add(node.origin, "scenario", f"{node.value!r:.60} is not a file name", "write it in quotes")
         return Path()
-    # A file beside the study file takes precedence over an example with the same name, because the author can see the
-    # file.
+    # A file beside the study file takes precedence over an example, because the author can see the file.
     path = node.origin.file.parent / node.value
     if path.exists():
         return path
@@ -343,15 +309,11 @@ def _scenario(document: Node, problems: Problems) -> Path:
         return Path()
 
 
-def _settings(document: Node, problems: Problems) -> dict[str, Node]:
-    return {key: node for key, _, node in dotted(document.get("set"), "set", problems)}
-
-
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
-    """Return the conditions of `exclude` or `only`. It is an error if no parameter has a value that a condition names.
-    Such a condition would never match."""
+    """Return the conditions of `exclude` or `only`. A condition with a value that no parameter has would never match,
+    and the study would silently have more or fewer runs than intended."""
     conditions = []
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
@@ -363,23 +325,18 @@ def _conditions(
                 problems.add(node.origin, f"{name}.{key}", "is not varied in this study", hint)
                 continue
             for value in given:
-                # A condition with a mistyped value would never match, and the study would silently have more or fewer
-                # runs than intended.
                 if value not in varied[key]:
                     hint = one_of(str(value), varied[key], "it has:")
                     problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
             values[key] = given
         if values:
-            conditions.append(Condition(values, table.origin))
+            conditions.append(Condition(values))
     return tuple(conditions)
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
-    """Return the seeds in order. The section gives `first` and `count`, or a `list`. The result is None if the section
-    `[seeds]` is missing or wrong.
-
-    A seed is the scenario's `run.seed`, so the schema of scenarios determines its allowed range.
-    """
+    """Return the seeds in order, or None if `[seeds]` is missing or wrong. A seed is the scenario's `run.seed`, so the
+    schema of scenarios determines its allowed range."""
     table = document.get("seeds")
     if table is None:
         return None
@@ -398,7 +355,6 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
         problems.add(table.origin, "seeds", "seeds are bare integers", hint)
         return None
-    # If seeds are given as `list`, the keys `first` and `count` are not allowed.
     if "list" in values:
         if len(values) > 1:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)
@@ -417,7 +373,6 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
-    """Return the value of `[keep] runs`. The default is "none"."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]
@@ -432,8 +387,7 @@ def _keep(document: Node, problems: Problems) -> str:
 
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
     if study.seeds is not None:
-        # If a parameter has a different mistake, it is missing from the study's dimensions. The keys therefore come
-        # from `varied`.
+        # A parameter with a different mistake is missing from the study's dimensions.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")

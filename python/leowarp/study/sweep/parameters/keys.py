@@ -22,22 +22,17 @@ class PlanKey:
 
     parts: The parts of the dotted key, such as `("flows", "0", "size")`.
     attribute: The name of the attribute in the plan's dataclass, such as `size_bytes`.
-    declared: The key's declaration: kind, unit and range.
     """
 
     parts: tuple[str, ...]
     attribute: str
     declared: Key
 
-    def value(self, plan: Plan, attribute: str | None = None) -> Any:
-        """Return the value of the key in a plan.
-
-        attribute: The name of another attribute of the same section, such as `queue_bytes` of a queue.
-        """
+    def value(self, plan: Plan, attribute: str) -> Any:
+        """Return an attribute of the key's section in a plan, such as `queue_bytes` of a queue."""
         owner: Any = plan
         for part in self.parts[:-1]:
-            # A plan stores its medium in the attribute `medium`, whichever section of the scenario describes the
-            # medium.
+            # A plan stores its medium in `medium`, whichever section of the scenario describes it.
             if owner is plan and part == plan.medium.NAME:
                 owner = plan.medium
             elif isinstance(owner, tuple):
@@ -45,7 +40,7 @@ class PlanKey:
                 owner = owner[int(part)] if part.isdecimal() else next(item for item in owner if item.name == part)
             else:
                 owner = getattr(owner, part)
-        return getattr(owner, attribute or self.attribute)
+        return getattr(owner, attribute)
 
 
 def plan_key(parts: Sequence[str]) -> PlanKey | None:
@@ -68,56 +63,46 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
 
 
 def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
-    """Return the columns of a parameter, with their values in one run. A quantity has one column with a number in the
-    plan's unit, and one column with a text.
+    """Return the columns of a parameter, with their values in one run.
 
-    A count or a truth value has one column. A queue has three columns: `_pkts` and `_bytes`, one of which is null, and
-        the text.
-
-    parts, label: The parts of the parameter's dotted key, and the parameter's label.
     plan: The plan of the combination.
     value: The value as written in the study file.
     """
-    name = column_name(parts, label)
     key = plan_key(parts)
-    match key.declared.kind if key is not None else "text":
-        # The column of numbers is for computations, and its name contains the unit. The column of texts is for
-        # grouping, because no float is exactly equal to a value such as 0.1 ms.
-        case "quantity":
-            assert key is not None
-            return {name + key.declared.suffix: key.value(plan), name: text_of(value)}
-        case "queue":
-            assert key is not None
-            # A queue limit is either in packets or in bytes, so one of the two columns is null.
-            limits = {f"{name}_{unit}": key.value(plan, f"queue_{unit}") for unit in ("pkts", "bytes")}
-            return {**limits, name: text_of(value)}
-        case "count" | "flag":
-            assert key is not None
-            return {name: key.value(plan)}
-    return {name: text_of(value)}
+    return {
+        name: text_of(value) if key is None or attribute is None else key.value(plan, attribute)
+        for name, (_, attribute) in _columns(parts, label).items()
+    }
 
 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
-    """Return the types of the columns that `columns_of` returns.
+    """Return the types of the columns that `columns_of` returns."""
+    return {name: kind for name, (kind, _) in _columns(parts, label).items()}
 
-    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. If a quantity is a text, the
-    text has its own column.
-    """
+
+def _columns(parts: Sequence[str], label: str | None) -> dict[str, tuple[pa.DataType, str | None]]:
+    """Return the type of each column of a parameter, and the plan's attribute that fills it. None means that the column
+    has the value as written."""
     name = column_name(parts, label)
     key = plan_key(parts)
-    match key.declared.kind if key is not None else "text":
+    written: dict[str, tuple[pa.DataType, str | None]] = {name: (pa.string(), None)}
+    if key is None:
+        return written
+    match key.declared.kind:
+        # The column of numbers is for computations, and its name contains the unit. The column of texts is for
+        # grouping, because no float is exactly equal to a value such as 0.1 ms.
         case "quantity":
-            assert key is not None
             assert key.declared.quantity is not None
             number = pa.int64() if key.declared.quantity.whole else pa.float64()
-            return {name + key.declared.suffix: number, name: pa.string()}
+            return {name + key.declared.suffix: (number, key.attribute), **written}
         case "queue":
-            return {f"{name}_pkts": pa.int64(), f"{name}_bytes": pa.int64(), name: pa.string()}
+            # A queue limit is either in packets or in bytes, so one of the two columns is null.
+            return {f"{name}_pkts": (pa.int64(), "queue_pkts"), f"{name}_bytes": (pa.int64(), "queue_bytes"), **written}
         case "count":
-            return {name: pa.int64()}
+            return {name: (pa.int64(), key.attribute)}
         case "flag":
-            return {name: pa.bool_()}
-    return {name: pa.string()}
+            return {name: (pa.bool_(), key.attribute)}
+    return written
 
 
 def column_name(parts: Sequence[str], label: str | None) -> str:
@@ -139,6 +124,6 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Mapping):
-        # Keys are sorted, so that two tables that differ only in the order of their keys belong to the same group.
+        # Two tables that differ only in the order of their keys belong to the same group.
         value = dict(sorted(value.items()))
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -9,6 +9,7 @@ the last value are exactly `from` and `to`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -24,16 +25,13 @@ MOST_SHOWN = 12
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 100_000
-"""The maximum number of values of a range. Without a limit, a step with a wrong unit ("1 us" instead of "1 ms") could
-fill the memory."""
+"""The maximum number of values of a range. A step with a wrong unit ("1 us" for "1 ms") could fill the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     """Return the values of a range as a scenario contains them: strings with a unit, or integers for a count.
 
     given: The keys `from`, `to`, either `count` or `step`, and optionally `scale`, in plain TOML types.
-    key: The scenario key that is varied. The quantity of the key determines the allowed units, and whether values are
-        stored in whole units.
     Raises ScenarioError if the range is wrong.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
@@ -62,12 +60,7 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     else:
         numbers = _evenly(first, last, given["count"], scale)
     values = [kind.text(number) for number in numbers]
-    twice = (
-        # The search for a duplicate takes quadratic time, so it starts only if a duplicate exists. A set of the values
-        # is shorter than the list if there is a duplicate. Comparing the two lengths is fast, even for a million
-        # values.
-        next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
-    )
+    twice = next((value for value, count in Counter(values).items() if count > 1), None)
     if twice is not None:
         raise ScenarioError(f"{twice!r} comes more than once: the values are closer than they are kept", "take fewer")
     return values
@@ -77,9 +70,7 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
     """Return whether a parameter's values are numbers in rising or falling order. If they are, a figure may connect
     them by a line.
 
-    values: The values in the form that a scenario accepts.
-    key: The scenario key that is varied. None means that the parameter does not correspond to exactly one key of a
-        plan. Its values are unordered.
+    key: None means that the parameter does not correspond to exactly one key of a plan. Its values are unordered.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
@@ -93,8 +84,7 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
         kind = _Kind(key, values[0])
         numbers = [kind.number(value) for value in values]
     except ScenarioError:
-        # A word such as "none" or "auto" cannot be ordered among numbers. Numbers of packets and numbers of bytes
-        # cannot be put in one order.
+        # A word such as "none" cannot be ordered among numbers, nor packets among bytes.
         return False
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     return all(step > 0 for step in steps) or all(step < 0 for step in steps)
@@ -118,7 +108,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
-        """Return a value as an exact number in the stored unit. A count is already a number."""
+        """Return a value as an exact number in the stored unit."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):
@@ -126,8 +116,7 @@ class _Kind:
         return Fraction(given)
 
     def text(self, number: Fraction) -> Any:
-        """Return a number in the form of a scenario: an integer for a count, otherwise a string with the unit of
-        `from`."""
+        """Return a number in the form of a scenario."""
         if self._quantity is None:
             return round(number)
         return self._quantity.format_in(round(number) if self._quantity.whole else float(number), self._unit)
@@ -163,13 +152,11 @@ def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
     count = int((last - first) / step) + 1
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
-    # As in `_evenly`, each value is computed as a product instead of a running sum.
     return [first + step * place for place in range(count)]
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """Return seeds as text for a table, such as "1 to 30" for consecutive seeds. Other seeds are listed. A list of more
-    than `MOST_SHOWN` seeds is shortened to the first seeds and the last seed."""
+    """Return seeds as text for a table, such as "1 to 30". At most `MOST_SHOWN` seeds are listed."""
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]} to {seeds[-1]}"
     shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]
@@ -177,6 +164,5 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def _example(key: PlanKey) -> str:
-    """Return an example of `from` for a key, for use in a hint."""
     quantity = key.declared.quantity
     return f'"{quantity.example}"' if quantity is not None else "1"

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from leowarp.report.style import OKABE_ITO
 from leowarp.study.statistics import middle
-from leowarp.study.sweep.chart import chart
+from leowarp.study.sweep.page import chart
 
 PLACES = ["1 ms", "2 ms"]
 
