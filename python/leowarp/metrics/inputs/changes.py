@@ -22,7 +22,7 @@ from leowarp.base.nodes import host_node
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import step_at
-from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths, typed_frame
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, kept, truths, typed_frame
 
 ATTRIBUTION_NS = 5_000_000_000
 """If a retransmission, loss or DSACK lies in the window after a change, it is attributed to the change. The window
@@ -42,21 +42,15 @@ def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
     return pairs
 
 
+@kept
 def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Return the route updates from one station to another, in chronological order.
 
     Returns: DataFrame with `t_ns` (int64), `path` (tuple of node names from the source on, None = no path), `path_id`,
         and `change_id`. Each update is valid until the next one. `change_id` is missing if the update keeps the path.
-        The result is cached and shared, and must not be modified.
     """
     if len(tables.routes) == 0:
         return _no_routes()
-    if pair not in tables.routes_of_pairs:
-        tables.routes_of_pairs[pair] = _pair_routes(tables, pair)
-    return tables.routes_of_pairs[pair]
-
-
-def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     at = tables.rows_of_pairs.get(pair, np.empty(0, dtype=np.intp))
     t_ns = integers(tables.routes["t_ns"].iloc[at])
     order = np.argsort(t_ns, kind="stable")
@@ -144,33 +138,29 @@ class PathChange:
     settled_ns: int
 
 
+@kept
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     """Return the route changes from one station to another in chronological order. The changes have the same numbers as
     in the routes table.
 
     The first path of the run is not a change. It is also a change if the stations lose their path, or have a path again
     after a gap.
-
-    Returns: A shared list, which must not be modified.
     """
-    if pair not in tables.changes_of_pairs:
-        routes = pair_routes(tables, pair)
-        paths = list(routes["path"])
-        # After the last route update, the period has no end, so the largest int64 is used.
-        until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
-        tables.changes_of_pairs[pair] = [
-            PathChange(
-                int(number),
-                int(t_ns),
-                paths[row - 1],
-                paths[row],
-                _settled_ns(tables, pair, int(t_ns), int(until_ns[row])),
-            )
-            for row, (number, t_ns) in enumerate(zip(floats(routes["change_id"]), routes["t_ns"], strict=True))
-            if not np.isnan(number)
-        ]
-    changes: list[PathChange] = tables.changes_of_pairs[pair]
-    return changes
+    routes = pair_routes(tables, pair)
+    paths = list(routes["path"])
+    # After the last route update, the period has no end, so the largest int64 is used.
+    until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
+    return [
+        PathChange(
+            int(number),
+            int(t_ns),
+            paths[row - 1],
+            paths[row],
+            _settled_ns(tables, pair, int(t_ns), int(until_ns[row])),
+        )
+        for row, (number, t_ns) in enumerate(zip(floats(routes["change_id"]), routes["t_ns"], strict=True))
+        if not np.isnan(number)
+    ]
 
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:

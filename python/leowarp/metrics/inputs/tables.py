@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -223,6 +223,11 @@ class Tables:
         return {(node, destination): after for node, destination, after in names if isinstance(after, str)}
 
     @cached_property
+    def results(self) -> dict[Any, Any]:
+        """The results of the functions with the decorator `kept`."""
+        return {}
+
+    @cached_property
     def _selected(self) -> dict[str, dict[int, pd.DataFrame]]:
         """A dict from table and flow to the result of `of_flow`."""
         return {}
@@ -262,21 +267,6 @@ class Tables:
         }
 
     @cached_property
-    def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """The cached results of `queue_series`."""
-        return {}
-
-    @cached_property
-    def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """The cached results of `changes.pair_routes`."""
-        return {}
-
-    @cached_property
-    def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """The cached results of `changes.path_changes` (`PathChange`)."""
-        return {}
-
-    @cached_property
     def entries_ns(self) -> dict[str, np.ndarray]:
         """For each host, the times in ns at which nodes got new routes to the host, in ascending order. The key is the
         name of the host's node.
@@ -288,16 +278,6 @@ class Tables:
         rows = rows[(rows["event"] == "route") & rows["next_hop"].notna()]
         by_host = rows.groupby("destination", observed=True)["t_ns"]
         return {str(host): np.sort(integers(t_ns)) for host, t_ns in by_host}
-
-    @cached_property
-    def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """The cached results of `delays.delays` (`Delays`), by flow and quantity."""
-        return {}
-
-    @cached_property
-    def lives_of_flows(self) -> dict[Any, Any]:
-        """The cached results of `goodput.life` (`Life`)."""
-        return {}
 
     @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
@@ -325,6 +305,25 @@ class Tables:
     @cached_property
     def _numbers(self) -> Mapping[tuple[str, str], int]:
         return {(a, b): number for number, (a, b, _) in enumerate(self.directions)}
+
+
+_Given = ParamSpec("_Given")
+_Made = TypeVar("_Made")
+
+
+def kept(function: Callable[Concatenate[Tables, _Given], _Made]) -> Callable[Concatenate[Tables, _Given], _Made]:
+    """Make a function compute its result once for the same tables and arguments. Callers share the result, and must not
+    modify it."""
+
+    @functools.wraps(function)
+    def of_tables(tables: Tables, *given: _Given.args, **named: _Given.kwargs) -> _Made:
+        key = (function, *given, *named.items())
+        if key not in tables.results:
+            tables.results[key] = function(tables, *given, **named)
+        made: _Made = tables.results[key]
+        return made
+
+    return of_tables
 
 
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:

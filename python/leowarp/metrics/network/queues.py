@@ -16,12 +16,13 @@ from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import holding_ns, step_at, weighted_quantile
-from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, truths, typed_frame
+from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, kept, truths, typed_frame
 
 DROP_STEMS = ("queue", "loss", "down")
 """The causes of drops that a link itself counts (`linktotals.dropped_*`)."""
 
 
+@kept
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     """Return the queue length of a direction as a step function of time, from 0 to `end_ns`. The columns are `t_ns,
     queue_pkts, queue_bytes, queue_max_pkts`.
@@ -29,16 +30,8 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     The trace has a row only when a value changes. A value is valid until the next row. The queue is empty at time 0.
 
     direction: The number of the direction (`tables.direction_of(a, b)`).
-    Returns: DataFrame, which callers share and must not modify.
     Raises TraceError if a row has no time.
     """
-    known = tables.queues_of_directions
-    if (direction, end_ns) not in known:
-        known[direction, end_ns] = _queue_series(tables, direction, end_ns)
-    return known[direction, end_ns]
-
-
-def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     # The rows are selected from arrays of whole columns. Making a frame per direction would take ten times as long.
     at = tables.rows_of_directions.get(direction, np.empty(0, dtype=np.intp))
     columns = {name: values[at] for name, values in tables.sampled_queues.items()}

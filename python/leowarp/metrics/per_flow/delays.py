@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leowarp.metrics.inputs.tables import Tables, floats, rows_by
+from leowarp.metrics.inputs.tables import Tables, floats, kept, rows_by
 
 ROUND_TRIP = 2
 """The value of `quantity` for round trips in the table `delays`. For one-way delays, `quantity` is DATA (0) or ACK
@@ -118,13 +118,11 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
     """
     if not tables.has("delays"):
         return None
-    if not tables.delays_of_flows:
-        tables.delays_of_flows.update(_of_all_flows(tables))
     nothing = np.empty(0, dtype="int64")
-    known: Delays = tables.delays_of_flows.get((flow, quantity), Delays(nothing, nothing, nothing, 0, 0, 0))
-    return known
+    return _of_all_flows(tables).get((flow, quantity), Delays(nothing, nothing, nothing, 0, 0, 0))
 
 
+@kept
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
     """Return a dict from (flow, quantity) to the delays. All flows are selected together, because a thousand separate
     selections would take seconds."""

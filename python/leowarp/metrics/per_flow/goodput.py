@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics.inputs.series import bin_edges, rate_in_bins
-from leowarp.metrics.inputs.tables import Tables, floats
+from leowarp.metrics.inputs.tables import Tables, floats, kept
 from leowarp.metrics.per_flow.round_trips import BIN_NS
 
 GOODPUT_SERIES = {
@@ -101,13 +101,10 @@ def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
 
     flow: The entry plan.flows[number]. The entry's `start_ns`, `stop_ns` and `size_bytes` are used.
     """
-    key = (number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
-    if key not in tables.lives_of_flows:
-        tables.lives_of_flows[key] = _life(tables, *key)
-    found: Life = tables.lives_of_flows[key]
-    return found
+    return _life(tables, number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
 
 
+@kept
 def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_bytes: int | None, end_ns: int) -> Life:
     start_ns, stop_ns = int(start_ns), min(int(planned_ns), end_ns)
     ending = tables.of_flow("flows", number)
