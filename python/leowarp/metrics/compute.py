@@ -12,7 +12,6 @@ import pandas as pd
 from leowarp.base import layout, recorded
 from leowarp.metrics.conservation import check_conservation
 from leowarp.metrics.inputs.changes import ATTRIBUTION_NS, both_ways_ns, flow_pairs, path_delay, route_changes
-from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.tables import Tables
 from leowarp.metrics.long_form import long_form, write_long_form
 from leowarp.metrics.numbers import Numbers
@@ -82,22 +81,19 @@ def metrics(
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
     # Conservation is checked first, because no number is computed for a run whose packets do not add up.
     balances = check_conservation(tables)
-    # The step functions of all links are built only once, because all metrics below use them.
-    links = link_values(tables)
-    check_carried(tables, plan.flows, end_ns, links, plan.network.mtu_bytes, plan.network.ip_header_bytes)
+    check_carried(tables, plan.flows, end_ns, plan.network.mtu_bytes, plan.network.ip_header_bytes)
     pairs = flow_pairs(plan.flows)
-    changes = route_changes(tables, pairs, end_ns, attribution_ns, links)
+    changes = route_changes(tables, pairs, end_ns, attribution_ns)
     evidence = Evidence(
         tables=tables,
         plan=plan,
-        links=links,
         changes=changes,
         causes=causes(tables, pairs),
-        path_delay={pair: path_delay(tables, pair, end_ns, links) for pair in pairs},
+        path_delay={pair: path_delay(tables, pair, end_ns) for pair in pairs},
         changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
         # Recoveries are computed before the scalars, because some scalars are quantiles over the rows of recoveries.
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
-        shares=shares(tables, plan.flows, end_ns, links),
+        shares=shares(tables, plan.flows, end_ns),
         late=late_away_from_changes(tables, pairs),
         end_ns=end_ns,
     )

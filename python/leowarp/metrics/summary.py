@@ -17,7 +17,6 @@ import pandas as pd
 
 from leowarp import scalars
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths
 from leowarp.metrics.network.cures import cure_scalars
 from leowarp.metrics.network.queues import drops_by_cause
@@ -46,7 +45,6 @@ class Evidence:
     """The inputs of scalars: the tables of a run, and values that are computed once for all flows.
 
     plan: The run's plan. Only the plan's name, flows and MTU are used.
-    links: The delay and rate of every link direction over time.
     changes, causes, recoveries: The tables with `CHANGE_COLUMNS`, `CAUSE_COLUMNS` and `RECOVERY_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. The propagation delay of the pair's current path over time.
     changes_ns: dict of (source, destination) to int64 array. The ascending instants at which the path of a pair
@@ -58,7 +56,6 @@ class Evidence:
 
     tables: Tables
     plan: Plan
-    links: LinkValues
     changes: pd.DataFrame
     causes: pd.DataFrame
     path_delay: dict[Pair, pd.DataFrame]
@@ -140,7 +137,6 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
             (flow.source, flow.destination),
             lived,
             row["goodput_mean_bps"],
-            run.links,
             run.plan.network.mtu_bytes,
             run.plan.network.ip_header_bytes,
         )

@@ -39,7 +39,6 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
         frame = link_loads(
             run.tables,
             run.observed_plan.flows,
-            run.link_values,
             run.end_ns,
             step_ns,
             run.plan.network.ip_header_bytes,

@@ -20,7 +20,7 @@ import pandas as pd
 
 from leowarp.base.nodes import host_node
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, kept, truths, typed_frame
 
@@ -69,15 +69,13 @@ def _no_routes() -> pd.DataFrame:
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
-def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None = None) -> pd.DataFrame:
+def path_delay(tables: Tables, pair: Pair, end_ns: int) -> pd.DataFrame:
     """Return the propagation delay of the current path as a step function.
 
-    pair: (str, str). The source and destination station.
-    links: The link values of the timeline, if the caller has them already.
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
         or a delay of the path changes. Each row is valid until the next row. The last row is valid until `end_ns`.
     """
-    links = links or link_values(tables)
+    links = link_values(tables)
     routes = pair_routes(tables, pair)
     # Each entry describes one path: instants, delays at these instants, number of hops, and number of the path. The
     # lists are joined only once at the end, because a run may have thousands of rows.
@@ -177,9 +175,8 @@ def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
 
 
 def route_changes(
-    tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS,
-    links: LinkValues | None = None,
-) -> pd.DataFrame:  # fmt: skip
+    tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS
+) -> pd.DataFrame:
     """Return one row per route change that affects data of a flow, with the columns of `CHANGE_COLUMNS`.
 
     After each change, the packets of all flows between the two stations of the change are counted in time windows. Late
@@ -191,10 +188,8 @@ def route_changes(
     pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
     attribution_ns: Packets, retransmissions and losses are attributed to a change if they occur at most this time after
         it. If the next change follows earlier, the attribution to this change ends at the next change.
-    links: The link values of the timeline, if the caller has them already.
     Returns: DataFrame, ordered by time, then source, then destination.
     """
-    links = links or link_values(tables)
     rows: list[dict[str, Any]] = []
     for pair, flows in pairs.items():
         changes = path_changes(tables, pair)
@@ -217,26 +212,25 @@ def route_changes(
             # If an access link is on both paths, it stays in use. A step of its delay is then not a part of the change.
             stay = {} if old == new else dict.fromkeys(set(old) & set(new), (instants[index], next_ns))
             row |= _what_changed(
-                before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns), stay),
-                _base_delay_ns(tables, links, after, (t_ns, t_ns, next_ns), stay),
+                before, after, _base_delay_ns(tables, before, (held_ns, instants[index], t_ns), stay),
+                _base_delay_ns(tables, after, (t_ns, t_ns, next_ns), stay),
             )  # fmt: skip
-            row |= _left_behind(tables, links, before, after, t_ns)
+            row |= _left_behind(tables, before, after, t_ns)
             rows.append(row | consequences.within(t_ns, until_ns))
     rows.sort(key=lambda row: (row["t_ns"], row["source"], row["destination"]))
     return typed_frame(rows, CHANGE_COLUMNS)
 
 
 def _base_delay_ns(
-    tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
-    stay: Mapping[Pair, tuple[int, int]],
-) -> int | None:  # fmt: skip
+    tables: Tables, path: tuple[str, ...] | None, span_ns: tuple[int, int, int], stay: Mapping[Pair, tuple[int, int]]
+) -> int | None:
     """Return the sum of the link delays along a path, in ns. None means that there is no path. `span_ns` is (instant,
     start, end). For a link without a channel, the delay at this instant is used. With a channel, a link's delay varies
     within a slot, so its minimum from start to end is used. For a link in `stay`, this dict gives the start and end
     instead."""
     if path is None:
         return None
-    at_ns, from_ns, until_ns = span_ns
+    links, (at_ns, from_ns, until_ns) = link_values(tables), span_ns
     return int(sum(
         links.base_delay_ns(a, b, *stay.get((a, b), (from_ns, until_ns))) if links.has_channel(a, b)
         else float(links.delay_ns(a, b, at_ns))
@@ -279,7 +273,7 @@ def _what_changed(
 
 
 def _left_behind(
-    tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
+    tables: Tables, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
     """Return the queues at the time of the change. They belong to links on the old path or on the new path, but not on
     both.
@@ -293,8 +287,8 @@ def _left_behind(
         )
     # If a link is on both paths, its queue remains, and the packets in the queue keep their order.
     old, new = tables.links_of(before), tables.links_of(after)
-    left = [(link, *_queue_at(tables, links, link, t_ns)) for link in old if link not in new]
-    met = [(link, *_queue_at(tables, links, link, t_ns)) for link in new if link not in old]
+    left = [(link, *_queue_at(tables, link, t_ns)) for link in old if link not in new]
+    met = [(link, *_queue_at(tables, link, t_ns)) for link in new if link not in old]
     longest = max(left, key=lambda entry: entry[1], default=None)
     return {
         "queue_left_pkts": sum(entry[1] for entry in left),
@@ -305,7 +299,7 @@ def _left_behind(
     }
 
 
-def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
+def _queue_at(tables: Tables, link: Pair, t_ns: int) -> tuple[int, int]:
     """Return the number of queued packets of a direction, and the time in ns to send them. The last sample before
     `t_ns` gives both values."""
     direction = tables.direction_of(*link)
@@ -321,7 +315,7 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
     last = samples.iloc[-1]
     # The waiting time is computed with the rate before the change. A link without a rate limit sends waiting packets at
     # once.
-    rate_bps = float(links.rate_bps(*link, t_ns - 1))
+    rate_bps = float(link_values(tables).rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns
 

@@ -7,35 +7,28 @@ rows.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.channels import Channels, Pair, Steps
+from leowarp.metrics.inputs.channels import Pair, Steps
 from leowarp.metrics.inputs.series import step_at
-from leowarp.metrics.inputs.tables import Tables, floats, rows_by, rows_of_event
+from leowarp.metrics.inputs.tables import Tables, floats, kept, rows_by, rows_of_event
 
 
+@kept
 def link_values(tables: Tables) -> LinkValues:
     """Return the delay and rate of every link direction of a run."""
-    return LinkValues(tables.timeline, tables.channels)
+    return LinkValues(tables)
 
 
 class LinkValues:
-    """The delay and rate of every direction as step functions of time.
+    """The delay and rate of every direction as step functions of time."""
 
-    timeline: The events of the timeline, without the rows of `channels`.
-    channels: The tables of directions. For a run, pass `tables.channels`.
-    """
-
-    def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
-        channels = channels or Channels()
-        self._channels = channels
+    def __init__(self, tables: Tables) -> None:
+        self._channels = tables.channels
         # A direction has either events or a table, never both (timeline/schema.py), so nothing is overwritten here.
-        self._delay = _steps(timeline, "delay", "delay_ns") | dict(channels.delay_ns)
-        self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
+        self._delay = _steps(tables.timeline, "delay", "delay_ns") | dict(tables.channels.delay_ns)
+        self._rate = _steps(tables.timeline, "rate", "rate_bps") | dict(tables.channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
         """Return the propagation delay in force from node `a` to node `b`, in ns. The delay is 0 until the first delay
@@ -97,23 +90,6 @@ class LinkValues:
         every = every[every <= edges_ns[-1]]
         bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9
         return np.add.reduceat(bits, np.searchsorted(every, edges_ns[:-1]))
-
-    def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
-        """Return the propagation delay of a whole path at one instant, in whole ns. The path lists the node names,
-        source first.
-
-        The delays of all links are taken at the same instant. A real packet reaches the links one after another.
-        """
-        return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
-
-
-def hops(path: Sequence[str]) -> list[Pair]:
-    """Return the directed links of a path, source first.
-
-    >>> hops(("A", "s1", "B"))
-    [('A', 's1'), ('s1', 'B')]
-    """
-    return list(itertools.pairwise(path))
 
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
@@ -33,14 +33,13 @@ _ROWS_AT_ONCE = 1 << 18
 
 
 def link_loads(
-    tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
+    tables: Tables, flows: Sequence[Any], end_ns: int, step_ns: int, ip_header_bytes: int = 20
 ) -> pd.DataFrame:
     """Return the load, longest queue and drops of each link direction in each time step. A step is left out if it has
     no traffic, no queued packets and no drops.
 
     flows: The flows of the plan and of programs' connections. The index of a flow is its number in the trace
         (`Run.observed_plan.flows`).
-    links: The link values of the timeline.
     step_ns: The length of a step, a whole multiple of the 50 ms of `bins`.
     ip_header_bytes: The length of the IP header of the flows' packets.
     Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
@@ -62,7 +61,7 @@ def link_loads(
         carried = bits.get(direction, nothing)
         queue, drops = queues.get(direction, nothing), dropped.get(direction, nothing)
         place = np.flatnonzero((carried > 0) | (queue > 0) | (drops > 0))
-        capacity = _capacity_bits(links, tables.directions[direction][:2], edges_ns)
+        capacity = _capacity_bits(link_values(tables), tables.directions[direction][:2], edges_ns)
         pieces.append(pd.DataFrame({
             "direction": direction, "step": place,
             "busy_ratio": carried[place] / capacity[place] if counted else np.nan,

@@ -10,7 +10,7 @@ import numpy as np
 
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.series import bin_edges
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.metrics.per_flow.goodput import Life, counter
@@ -32,7 +32,7 @@ BELOW_BIN_NS = 1_000_000_000
 shorter bins, a lost packet would look like a dip, and its retransmission like a burst."""
 
 
-def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
+def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray) -> np.ndarray:
     """Return the mean rate in each bin of the slowest link on the current path. nan means no rate limit or no path.
 
     For each bin, the path is the one at the bin's start, even if the route changes within the bin. The slowest link is
@@ -40,11 +40,9 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 
     pair: (str, str). The names of the source station and the destination station.
     edges_ns: int64 array of shape (n + 1,), strictly increasing. The edges of the bins.
-    links: The link values of the timeline, if the caller has them already.
     Returns: float64 array of shape (n,), in bit/s. A packet counts with its IP length and the overhead that the link
         counts.
     """
-    links = links or link_values(tables)
     edges_ns = np.asarray(edges_ns, dtype="int64")
     routes = pair_routes(tables, pair)
     place = np.searchsorted(routes["t_ns"].to_numpy(dtype="int64"), edges_ns[:-1], side="right") - 1
@@ -55,15 +53,13 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
         here = np.array([number >= 0 and taken[number] == path for number in place], dtype=bool)
         for link in path:
             if link not in rates:
-                rates[link] = links.capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
+                rates[link] = link_values(tables).capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
             # The rate of a link without a limit is nan, which fmin ignores.
             capacity_bps[here] = np.fmin(capacity_bps[here], rates[link][here])
     return capacity_bps
 
 
-def mean_path_capacity(
-    tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
-) -> float | None:
+def mean_path_capacity(tables: Tables, pair: Pair, start_ns: int, end_ns: int) -> float | None:
     """Return the mean rate of the path's slowest link from `start_ns` to `end_ns`, in bit/s. The mean is weighted by
     time. The rate is 0 while there is no path.
 
@@ -74,11 +70,11 @@ def mean_path_capacity(
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
-    mean = float(mean_in_bins(tables, pair, np.array([start_ns, end_ns]), links)[0])
+    mean = float(mean_in_bins(tables, pair, np.array([start_ns, end_ns]))[0])
     return None if np.isnan(mean) else mean
 
 
-def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
+def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray) -> np.ndarray:
     """Return the mean rate of the slowest link in each bin. nan means that no link has a rate limit. If the route
     changes within a bin, the bin is divided at the change.
 
@@ -90,7 +86,7 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     # Bins are divided where the route changes, because `path_capacity` uses the path at the start of a bin for the
     # whole bin.
     cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
-    rate_bps = path_capacity(tables, pair, cuts_ns, links)
+    rate_bps = path_capacity(tables, pair, cuts_ns)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
     # Before the first route, and while there is no route, no data can be carried. The rate is therefore 0: nan would
     # mean that the rate has no limit.
@@ -104,7 +100,6 @@ def below_capacity_ratio(
     number: int,
     pair: Pair,
     lived: Life,
-    links: LinkValues,
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> float | None:
@@ -130,7 +125,7 @@ def below_capacity_ratio(
         return None
     goodput_bps = np.diff(np.interp(edges_ns, t_ns, received)) * 8e9 / BELOW_BIN_NS
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
-    carries_bps = mean_in_bins(tables, pair, edges_ns, links) * share
+    carries_bps = mean_in_bins(tables, pair, edges_ns) * share
     known = carries_bps > 0
     return float((goodput_bps[known] < BELOW_RATIO * carries_bps[known]).mean()) if known.any() else None
 
@@ -141,7 +136,6 @@ def capacity_scalars(
     pair: Pair,
     lived: Life,
     goodput_bps: float | None,
-    links: LinkValues,
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
@@ -154,7 +148,7 @@ def capacity_scalars(
     ip_bytes, ip_header_bytes: The length of the flow's full packets (`network.mtu`), and of their IP header.
     Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`. None means unknown.
     """
-    mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
+    mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns)
     # Goodput counts payload, while the rate of a link counts whole packets. Without the factor `share`, a flow that
     # fills the link with full segments would have a ratio of goodput to rate of 0.956, not 1.
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
@@ -163,7 +157,7 @@ def capacity_scalars(
     return {
         "path_capacity_mean_bps": carries,
         "capacity_used_ratio": used,
-        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, links, ip_bytes, ip_header_bytes),
+        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, ip_bytes, ip_header_bytes),
     }
 
 

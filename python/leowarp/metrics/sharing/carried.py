@@ -21,7 +21,7 @@ from leowarp.base.errors import TraceError
 from leowarp.base.nodes import host_node
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, rows_of_event
 from leowarp.metrics.per_flow.goodput import Life, arrived, life, payload_bytes
 from leowarp.metrics.sharing.capacity import ETHERNET_BYTES
@@ -35,17 +35,14 @@ _ROUNDING_NS = 1
 time down."""
 
 
-def check_carried(
-    tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues, ip_bytes: int, ip_header_bytes: int = 20
-) -> None:
+def check_carried(tables: Tables, flows: Sequence[Any], end_ns: int, ip_bytes: int, ip_header_bytes: int = 20) -> None:
     """Check every flow of a run.
 
     flows: The flows of the plan, and after them the connections of programs.
-    links: The link values of the timeline.
     ip_bytes, ip_header_bytes: The length of a full packet (`network.mtu`), and of its IP header.
     Raises TraceError if a flow delivered more than its last link carried. The message lists all of these flows.
     """
-    last = _LastLinks(tables, links, ip_bytes)
+    last = _LastLinks(tables, ip_bytes)
     wrong = []
     for number, flow in enumerate(flows):
         lived = life(tables, number, flow, end_ns)
@@ -107,8 +104,8 @@ class _LastLinks:
     """For each destination, finds the last link directions on the way that have a rate limit. Also finds the bits that
     these directions carried."""
 
-    def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
-        self._tables, self._links, self._ip_bytes = tables, links, ip_bytes
+    def __init__(self, tables: Tables, ip_bytes: int) -> None:
+        self._tables, self._links, self._ip_bytes = tables, link_values(tables), ip_bytes
         totals = tables.linktotals
         # netem is excluded, because it does not report offered packets, and its counter of delivered bytes restarts
         # when it discards its queue.

@@ -24,7 +24,7 @@ import pandas as pd
 
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.tables import ACK, Tables, floats, rows_by
 from leowarp.metrics.per_flow.goodput import Life, life
 from leowarp.metrics.per_flow.iperf3 import said
@@ -67,7 +67,7 @@ class Competition:
         return tuple(sorted((flow, *self.rivals[flow])))
 
 
-def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues) -> Competition:
+def competition(tables: Tables, flows: Sequence[Any], end_ns: int) -> Competition:
     """Return the TCP flows of a run that compete, and when they compete.
 
     flows: The plan's flows, followed by the connections of programs.
@@ -77,7 +77,7 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     numbers = np.array([number for number in lives if number not in controls], dtype="int64")
     starts, stops = (np.array([getattr(lives[number], name) for number in numbers.tolist()], dtype="int64")
                      for name in ("start_ns", "stop_ns"))  # fmt: skip
-    paths = _Paths(tables, links)
+    paths = _Paths(tables)
     pairs = [(flows[number].source, flows[number].destination) for number in numbers.tolist()]
     of_pair, names = pd.factorize(pd.Series(pairs, dtype=object))
     rivals: dict[int, tuple[int, ...]] = dict.fromkeys(lives, ())
@@ -152,8 +152,8 @@ class _Paths:
     """For each pair of stations, the link directions that carry its data over time. Only directions with a rate limit
     are included."""
 
-    def __init__(self, tables: Tables, links: LinkValues) -> None:
-        self._tables, self._links = tables, links
+    def __init__(self, tables: Tables) -> None:
+        self._tables, self._links = tables, link_values(tables)
         self._taken: dict[Pair, tuple[np.ndarray, list[frozenset[Pair]]]] = {}
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 

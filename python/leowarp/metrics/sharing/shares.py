@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import bin_edges
 from leowarp.metrics.inputs.tables import Tables
 from leowarp.metrics.per_flow.goodput import Life, counter, payload_bytes
@@ -70,18 +69,15 @@ class Shares:
     fairness: dict[str, Any]
 
 
-def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues | None = None) -> Shares:
-    """Return the shares of the TCP flows of a plan.
-
-    links: The link values of the timeline, if the caller has them already.
-    """
+def shares(tables: Tables, flows: Sequence[Any], end_ns: int) -> Shares:
+    """Return the shares of the TCP flows of a plan."""
     numbers = [number for number, flow in enumerate(flows) if flow.kind == "tcp"]
     ratio: dict[int, float | None] = dict.fromkeys(numbers)
     reason: dict[int, str | None] = dict.fromkeys(numbers)
     fairness: dict[str, Any] = dict.fromkeys(("jain_index", "from_s", "until_s", "reason"))
     if len(numbers) < 2:
         return Shares(ratio, reason, fairness)
-    found = competition(tables, flows, end_ns, links or link_values(tables))
+    found = competition(tables, flows, end_ns)
     rates = _Rates(tables, found)
     for number in numbers:
         ratio[number], reason[number] = _share(found, rates, number)
@@ -191,7 +187,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     flows: The flows in `plan.flows`. Only TCP flows have rows in the result.
     bin_ns: The length of a bin.
     """
-    found = competition(tables, flows, end_ns, link_values(tables))
+    found = competition(tables, flows, end_ns)
     pieces = []
     for number, lived in found.lives.items():
         t_ns, received = _received(tables, number, lived.start_ns)
