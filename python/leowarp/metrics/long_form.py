@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,13 +22,15 @@ from leowarp.base import plainfiles
 from leowarp.metrics.inputs.changes import CHANGE_COLUMNS
 from leowarp.metrics.inputs.series import optional, step_at
 from leowarp.metrics.inputs.tables import floats
-from leowarp.metrics.numbers import Numbers
 from leowarp.metrics.over_time import SERIES
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, goodput
 from leowarp.metrics.per_flow.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS, densities_of_scope
 from leowarp.metrics.route_changes.causes import CAUSE_COLUMNS
 from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
+
+if TYPE_CHECKING:
+    from leowarp.metrics.compute import Metrics
 
 MOST_STEPS = 50_000
 """A path delay is stored completely if it has at most this number of steps. Only the delay of a channel has more steps,
@@ -43,7 +45,7 @@ REORDERING_METRICS = {
 """A dict from reordering scope to the prefix of its metrics and the column that becomes `t_ns`."""
 
 
-def long_form(result: Numbers) -> pd.DataFrame:
+def long_form(result: Metrics) -> pd.DataFrame:
     """Return all numbers of a run, one per row.
 
     result: The metrics of a run. Series that are missing in `result` are computed here.
@@ -53,7 +55,7 @@ def long_form(result: Numbers) -> pd.DataFrame:
     return _joined(list(_pieces(result)))
 
 
-def _pieces(result: Numbers) -> Iterator[_Piece]:
+def _pieces(result: Metrics) -> Iterator[_Piece]:
     """Yield all numbers of a run in the order of their rows. Most numbers are computed only when the caller asks for
     them."""
     yield _scalars(result.summary)
@@ -182,7 +184,7 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     return pd.DataFrame({"t_ns": grid_ns, "delay_ns": at_start})
 
 
-def write_long_form(result: Numbers, path: Path) -> None:
+def write_long_form(result: Metrics, path: Path) -> None:
     """Write the long form as Parquet. The field metadata has the unit and meaning of each column.
 
     result: The numbers. Each series is computed only when it is written. All rows of 2,000 flows would take 5 GB.

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp import scalars
+from leowarp.metrics.inputs.changes import both_ways_ns
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths
 from leowarp.metrics.network.cures import cure_scalars
@@ -33,7 +34,7 @@ from leowarp.metrics.per_flow.round_trips import round_trip_scalars
 from leowarp.metrics.route_changes.causes import NO_CAUSE_SCALARS, cause_scalars
 from leowarp.metrics.route_changes.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
 from leowarp.metrics.sharing.capacity import capacity_scalars
-from leowarp.metrics.sharing.shares import Shares
+from leowarp.metrics.sharing.shares import Shares, shares
 from leowarp.scalars.of_flows import ONE_WAY
 from leowarp.scalars.of_run import COSTS, PATH_DELAY
 from leowarp.scenario import Plan
@@ -47,9 +48,6 @@ class Evidence:
     plan: The run's plan. Only the plan's name, flows and MTU are used.
     changes, causes, recoveries: The tables with `CHANGE_COLUMNS`, `CAUSE_COLUMNS` and `RECOVERY_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. The propagation delay of the pair's current path over time.
-    changes_ns: dict of (source, destination) to int64 array. The ascending instants at which the path of a pair
-        changed. Changes in both directions are included.
-    shares: The goodputs and shares of the TCP flows.
     late: The late packets that arrived when no route change was near.
     end_ns: The length of the run on its own clock.
     """
@@ -59,11 +57,14 @@ class Evidence:
     changes: pd.DataFrame
     causes: pd.DataFrame
     path_delay: dict[Pair, pd.DataFrame]
-    changes_ns: dict[Pair, np.ndarray]
     recoveries: pd.DataFrame
-    shares: Shares
     late: pd.DataFrame
     end_ns: int
+
+    @cached_property
+    def shares(self) -> Shares:
+        """The goodputs and shares of the TCP flows."""
+        return shares(self.tables, self.plan.flows, self.end_ns)
 
     @cached_property
     def cause_scalars(self) -> dict[int, dict[str, int]]:
@@ -189,7 +190,7 @@ def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) ->
 
 def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
     """Return the instants during a flow's life at which its path changed, in either direction."""
-    changes_ns = run.changes_ns[flow.source, flow.destination]
+    changes_ns = both_ways_ns(run.tables, (flow.source, flow.destination))
     # A change before or after a flow's life cannot affect the flow's packets. If changes outside of the flow's life
     # were included, the share of changes with losses would be too low.
     return changes_ns[(changes_ns >= lived.start_ns) & (changes_ns < lived.stop_ns)]

@@ -16,7 +16,7 @@ import pandas as pd
 
 from leowarp.base.flownames import FlowKey, named
 from leowarp.metrics.conservation import late_outside_changes, uncounted_directions
-from leowarp.metrics.inputs.changes import path_changes
+from leowarp.metrics.inputs.changes import both_ways_ns
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.metrics.per_flow import iperf3
@@ -49,10 +49,8 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
     pairs: iterable of (source, destination). The flows' ends.
     Returns: The rows of `packets`, from `late_outside_changes`.
     """
-    ways = list(pairs)
-    both = [*ways, *((b, a) for a, b in ways)]
-    instants = sorted({change.t_ns for pair in both for change in path_changes(tables, pair)})
-    return late_outside_changes(tables, np.array(instants, dtype="int64"), LATE_WITHIN_NS)
+    instants = [np.empty(0, dtype="int64"), *(both_ways_ns(tables, pair) for pair in pairs)]
+    return late_outside_changes(tables, np.concatenate(instants), LATE_WITHIN_NS)
 
 
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:

@@ -107,6 +107,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int) -> pd.DataFrame:
     })  # fmt: skip
 
 
+@kept
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
     """Return the instants at which a pair's path changed in either direction. The result is a sorted int64 array of
     shape (n,) without duplicates, in ns.
