@@ -51,6 +51,13 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
     return samples["t_ns"].to_numpy(dtype="int64")[known], delivered[known]
 
 
+def received_since(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bytes received in order at each sample. The first sample is at the flow's start, and has 0 bytes."""
+    t_ns, received = counter(tables, number, "in_order")
+    later = t_ns > start_ns
+    return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
+
+
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
     """Return the goodput of a flow in bins: `t_ns` (start of the bin) and `goodput_bps`. If there are fewer than two
     samples, the frame has no rows.

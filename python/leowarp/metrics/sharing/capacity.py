@@ -13,7 +13,7 @@ from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.series import bin_edges
 from leowarp.metrics.inputs.tables import Tables, floats
-from leowarp.metrics.per_flow.goodput import Life, counter
+from leowarp.metrics.per_flow.goodput import Life, received_since
 
 IPV4_HEADER_BYTES = 20
 IP_BYTES = 1500
@@ -111,15 +111,11 @@ def below_capacity_ratio(
     path changes during a second, each path's rate is weighted by its time in force. Seconds in which the capacity is 0
     are left out. The result is None if no link has a rate limit, or if no complete second was sampled.
     """
-    t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
-    later = t_ns > start_ns
+    t_ns, received = received_since(tables, number, start_ns)
     # If the only sample was taken when the socket closed, only the mean rate over the whole life is known.
-    if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
+    if len(t_ns) < 3 or len(pair_routes(tables, pair)) == 0:
         return None
-    # When a flow starts, it has received 0 bytes. Without this value of 0 at the start, the time up to the first sample
-    # would be left out.
-    t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
     edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
     if len(edges_ns) < 2:
         return None

@@ -19,7 +19,7 @@ import pandas as pd
 
 from leowarp.metrics.inputs.series import bin_edges
 from leowarp.metrics.inputs.tables import Tables
-from leowarp.metrics.per_flow.goodput import Life, counter, payload_bytes
+from leowarp.metrics.per_flow.goodput import Life, payload_bytes, received_since
 from leowarp.metrics.sharing.competition import LEAST_NS, LEAST_RATIO, Competition, Spans, both, competition
 
 SHARE_BIN_NS = 1_000_000_000
@@ -172,7 +172,7 @@ def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.n
     carried = payload_bytes(tables, number, lived)
     if carried is None:
         return None
-    t_ns, received = _received(tables, number, lived.start_ns)
+    t_ns, received = received_since(tables, number, lived.start_ns)
     inside = t_ns < lived.stop_ns
     return np.append(t_ns[inside], lived.stop_ns), np.append(received[inside], carried)
 
@@ -190,7 +190,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     found = competition(tables, flows, end_ns)
     pieces = []
     for number, lived in found.lives.items():
-        t_ns, received = _received(tables, number, lived.start_ns)
+        t_ns, received = received_since(tables, number, lived.start_ns)
         # Bins start at whole multiples of their length on the run's clock, so the bins of all flows are the same.
         first = -(-lived.start_ns // bin_ns) * bin_ns
         edges = bin_edges(first, min(lived.stop_ns, int(t_ns[-1])), bin_ns)
@@ -220,13 +220,6 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     return frame.assign(
         share_ratio=np.where(known, share, np.nan)[places], jain_index=np.where(known, index, np.nan)[places]
     )
-
-
-def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bytes received in order at each sample. The first sample is at the flow's start, and has 0 bytes."""
-    t_ns, received = counter(tables, number, "in_order")
-    later = t_ns > start_ns
-    return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
 
 
 def least_index(series: pd.DataFrame) -> pd.DataFrame:
