@@ -142,17 +142,6 @@ def _probed(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndar
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent
 
 
-def _of_sockets() -> dict[str, Series]:
-    """Return a series for each quantity that is sampled from the sockets. Truth values have no series."""
-    return {
-        column.name: Series(
-            column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words
-        )
-        for column in TABLES["sockets"].columns
-        if column.name not in ("t_ns", "flow") and not pa.types.is_boolean(column.type)
-    }
-
-
 _FROM = "mean rate from t_ns to the next sample, of "
 _COMPUTED: dict[str, Callable[[Metrics, int, str], tuple[np.ndarray, np.ndarray]]] = {
     **{f"goodput_{series}_bps": _goodput for series in GOODPUT_SERIES},
@@ -177,10 +166,14 @@ SERIES: dict[str, Series] = {
         ),
         Series("probe_delay_ns", "ns", "one-way delay of a probe sent at t_ns; null: lost", "echoes", steps=False),
         Series("probe_rtt_ns", "ns", "round-trip time of a ping sent at t_ns; null: no reply", "echoes", steps=False),
-        *_of_sockets().values(),
+        *(
+            Series(column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words)
+            for column in TABLES["sockets"].columns
+            if column.name not in ("t_ns", "flow") and not pa.types.is_boolean(column.type)
+        ),
     )
 }  # fmt: skip
-"""All series. The computed series are first, then the series from the sockets."""
+"""All series. The computed series are first, then the quantities sampled from the sockets, except truth values."""
 
 
 def _stem(name: str) -> str:
