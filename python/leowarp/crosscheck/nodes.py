@@ -11,6 +11,7 @@ import pandas as pd
 
 from leowarp.base.nodes import host_node
 from leowarp.crosscheck.findings import Findings
+from leowarp.trace.schema.packets import LINK_DOWN, QUEUE
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
@@ -69,7 +70,7 @@ def _stations(
     refused = Counter[str]()
     drops = tables.drops[tables.drops["direction"].notna() & tables.drops["flow"].notna()]
     for direction, cause in zip(drops["direction"], drops["cause"], strict=True):
-        if cause in (1, 3):
+        if cause in (QUEUE, LINK_DOWN):
             refused[tables.directions[int(direction)][0]] += 1
     for station in sorted(station.name for station in run.plan.stations):
         passed = out[station] - markers[station] - notices[station] + to_own_host[station] - copied[station]

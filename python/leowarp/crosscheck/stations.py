@@ -14,12 +14,12 @@ import pandas as pd
 from leowarp.base.nodes import host_node
 from leowarp.crosscheck.changes import hosts_of_flow
 from leowarp.crosscheck.network import Link
-from leowarp.metrics.inputs.tables import CAUSES, DATA
+from leowarp.metrics.inputs.tables import DATA
+from leowarp.trace.schema.packets import QUEUE
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
 
-_QUEUE = next(number for number, cause in CAUSES.items() if cause == "queue")
 # Header lengths: IPv4 without options, UDP, and ICMP.
 _IP_BYTES, _UDP_BYTES, _ICMP_BYTES = 20, 8, 8
 _TCP_BYTES, _TIMESTAMP_BYTES = 20, 12
@@ -58,7 +58,7 @@ class Stations:
     def refused(self, packets: pd.DataFrame, link: Link) -> np.ndarray:
         """Return a mask of the packets. It is True for packets that the queue of the link refused."""
         at_link = packets["drop_direction"] == self._tables.direction_of(*link)
-        return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
+        return (at_link & (packets["drop_cause"] == QUEUE)).to_numpy()
 
     def sent(self, link: Link, host: str, from_ns: int, until_ns: int) -> pd.DataFrame:
         """Return the packets to the destination `host` that reached the link's station within a time interval. Packets

@@ -18,6 +18,7 @@ from leowarp.crosscheck.changes import Changes
 from leowarp.crosscheck.findings import Findings
 from leowarp.crosscheck.stations import Stations
 from leowarp.metrics.inputs.tables import Tables
+from leowarp.trace.schema.packets import QUEUE
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
@@ -181,4 +182,4 @@ def _refused_at_first(tables: Tables, packets: pd.DataFrame) -> np.ndarray:
     at_ns = packets["drop_direction"]
     senders = {number: direction[0] for number, direction in enumerate(tables.directions)}
     station = packets["source"].str.removeprefix("host:")
-    return (at_ns.map(senders) == station).to_numpy() & (packets["drop_cause"] == 1).to_numpy()
+    return (at_ns.map(senders) == station).to_numpy() & (packets["drop_cause"] == QUEUE).to_numpy()

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from leowarp import scalars
 from leowarp.base import plainfiles
 from leowarp.metrics.inputs.changes import CHANGE_COLUMNS
-from leowarp.metrics.inputs.series import optional, step_at
+from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.over_time import SERIES
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, goodput
@@ -273,17 +273,17 @@ def _scalars(summary: dict[str, Any]) -> _Piece:
     left_out = scalars.names(scalars.COSTS)
     for scalar, value in _numbers(summary, scalars.RUN):
         if "." not in scalar.name and scalar.name not in left_out:
-            rows.append((f"run.{scalar.name}", None, optional(value), scalar.unit.symbol, scalar.definition))
+            rows.append((f"run.{scalar.name}", None, value, scalar.unit.symbol, scalar.definition))
     for owner, metric in _OBJECTS.items():
         for scalar, value in _numbers(summary, scalars.RUN):
             whole, _, part = scalar.name.partition(".")
             if whole == owner and part:
-                rows.append((metric.format(part), None, optional(value), scalar.unit.symbol, scalar.definition))
+                rows.append((metric.format(part), None, value, scalar.unit.symbol, scalar.definition))
     for flow in summary["flows"]:
         for scalar, value in _numbers(flow, scalars.of_kind(flow["kind"])):
             if scalar.name != "flow":
                 number, unit = flow["flow"], scalar.unit.symbol
-                rows.append((f"flow.{scalar.name}", number, optional(value), unit, scalar.definition))
+                rows.append((f"flow.{scalar.name}", number, value, unit, scalar.definition))
     metrics, flows, values, units, definitions = (list(column) for column in zip(*rows, strict=True))
     return _Piece(
         metrics, np.array(flows, dtype="float64"), np.nan, np.nan, np.array(values, dtype="float64"), units, definitions

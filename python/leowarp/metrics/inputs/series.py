@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from leowarp.base.errors import TraceError
 
@@ -131,10 +130,6 @@ def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
     return int(start_ns) + np.arange(count + 1, dtype="int64") * int(bin_ns)
 
 
-def optional(value: object) -> float | int | None:
-    """Return the value as a plain Python number, or None for null or nan."""
-    if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
-        return None
-    if isinstance(value, int | np.integer):
-        return int(value)
-    return float(value)  # type: ignore[arg-type]
+def whole(value: float | None) -> int | None:
+    """Return the nearest whole number. The result is None if the value is missing or infinite."""
+    return round(float(value)) if value is not None and np.isfinite(value) else None

@@ -5,10 +5,10 @@ it."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -84,20 +84,18 @@ def tables_of(
     return tables
 
 
-class _Read(Protocol):
-    def __call__(self, name: str, columns: list[str] | None = None) -> pa.Table: ...
-
-
 class _Stored(Tables):
     """The tables of a run. Each table is read when it is first needed."""
 
-    _read: _Read
+    _read: Callable[..., pa.Table]
     _where: str | Path
     _schemas: Mapping[str, pa.Schema]
     _row_counts: Mapping[str, int]
 
     @staticmethod
-    def of(schemas: Mapping[str, pa.Schema], read: _Read, where: str | Path, rows: Mapping[str, int]) -> _Stored:
+    def of(
+        schemas: Mapping[str, pa.Schema], read: Callable[..., pa.Table], where: str | Path, rows: Mapping[str, int]
+    ) -> _Stored:
         """Return tables with the given schemas. Each table is read when it is first needed.
 
         read: A function that takes a table's name and optional column names, and returns the table.
@@ -112,7 +110,8 @@ class _Stored(Tables):
             # Columns and types are checked before any table is read. A file with other columns or types, written by
             # another program, gives a clear error instead of a traceback.
             _check_columns(schemas[name].empty_table(), NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
-            for key, text in _names_in(schemas[name]).items():
+            told = schemas[name].metadata or {}
+            for key, text in ((key, told[key.encode()]) for key in _NAMES if key.encode() in told):
                 if first.setdefault(key, (name, text))[1] != text:
                     raise TraceError(
                         f"cannot read {where}: the tables {first[key][0]} and {name} have other {key}, so they are of "
@@ -177,18 +176,6 @@ class _Stored(Tables):
                 order = np.argsort(flows, kind="stable")
         return LargeTable.of(self._schemas[name].names, read, rows, order)
 
-    def release_large(self, *names: str) -> None:
-        for name in names:
-            if isinstance(vars(self).get(name), LargeTable):
-                self.release(name)
-
-    def release(self, name: str) -> None:
-        """Remove a table, and the rows selected from it, from memory. The table is read again when it is next
-        needed."""
-        vars(self).pop(name, None)
-        self._rows.pop(name, None)
-        self._selected.pop(name, None)
-
     def _planned(self, name: str) -> tuple[pd.DataFrame, Channels]:
         columns, channels = (ROUTE_COLUMNS if name == "routes" else TIMELINE_COLUMNS), Channels()
         if name in self.missing:
@@ -209,11 +196,7 @@ class _Stored(Tables):
 
 
 _NAMES = ("directions", "hosts", "virtual_ns", "programs", "connections", "flows")
-
-
-def _names_in(schema: pa.Schema) -> dict[str, bytes]:
-    """Return the metadata entries of a trace table that must be equal in all tables of a run."""
-    return {key: text for key in _NAMES if (text := (schema.metadata or {}).get(key.encode())) is not None}
+"""The metadata entries of a trace table that must be equal in all tables of a run."""
 
 
 @functools.cache

@@ -24,9 +24,9 @@ from leowarp.base import layout, plainfiles, tomltext
 from leowarp.base.errors import TraceError
 from leowarp.base.nodes import dish_node, host_node
 from leowarp.metrics.inputs.channels import Channels
+from leowarp.metrics.inputs.large import LargeTable
 from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
-from leowarp.trace.schema.packets import CAUSES as CAUSES
 
 # Numbers and words in the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1
@@ -153,6 +153,16 @@ class Tables:
 
     def release_large(self, *names: str) -> None:
         """Drop large tables from memory if they can be read again."""
+        for name in names:
+            if isinstance(vars(self).get(name), LargeTable):
+                self.release(name)
+
+    def release(self, name: str) -> None:
+        """Remove a table, and the rows selected from it, from memory. The table is read again when it is next
+        needed."""
+        vars(self).pop(name, None)
+        self._rows.pop(name, None)
+        self._selected.pop(name, None)
 
     @property
     def knows_drops(self) -> bool:
@@ -357,12 +367,10 @@ def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
         starts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
         places = itertools.starmap(slice, itertools.pairwise(starts))
         return dict(zip(keys[starts[:-1]].tolist(), places, strict=True))
-    return {key: _as_slice(at) for key, at in rows_by(keys).items()}
-
-
-def _as_slice(at: np.ndarray) -> np.ndarray | slice:
-    """Return ascending row indexes as a slice if they are consecutive."""
-    return slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
+    return {
+        key: slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
+        for key, at in rows_by(keys).items()
+    }
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import holding_ns, step_at, weighted_quantile
-from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, kept, truths, typed_frame
+from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats, kept, truths, typed_frame
+from leowarp.trace.schema.packets import CAUSES
 
 DROP_STEMS = ("queue", "loss", "down")
 """The causes of drops that a link itself counts (`linktotals.dropped_*`)."""

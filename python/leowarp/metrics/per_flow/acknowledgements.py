@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.series import weighted_quantile
+from leowarp.metrics.inputs.series import weighted_quantile, whole
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 from leowarp.metrics.per_flow.flows import host_counters
 from leowarp.metrics.per_flow.reordering import SCOPES
@@ -39,11 +39,10 @@ def acknowledgement_scalars(
         more than one ACK per segment.
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
-    if tables.has("acks"):
-        row |= _waits(tables.of_flow("acks", number))
+    row |= _waits(tables.of_flow("acks", number))
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
-        row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
+        row["duplicate_acks_pkts"] = whole(floats(ending["duplicate_acks_pkts"])[0])
     # Linux counts timeouts per network namespace, and each host has its own namespace. If two flows start at a host,
     # the host's timeouts cannot be attributed to one flow.
     if is_only_sender:
@@ -82,7 +81,7 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
     # have no waiting time.
     answers = segments > 0
     wait, weight = wait[answers], count[answers]
-    quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
+    quantiles = {f"ack_wait_{name}_ns": whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
     return {
         "acks_per_segment_ratio": float(count.sum()) / answered,
         **quantiles,
@@ -120,7 +119,3 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
     return int(np.nansum(first)) + again, spurious
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None or np.isnan(value) else int(value)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.series import holding_ns, optional, weighted_quantile
+from leowarp.metrics.inputs.series import holding_ns, weighted_quantile, whole
 from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats, in_order, truths
 from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
@@ -109,10 +109,10 @@ def flow_summary(
     """
     row = identity(number, flow)
     ending = tables.of_flow("flows", number)
-    ends: dict[str, int | None] = {}
-    for name in ("bytes", "completion_ns", "connect_ns", "error"):
-        value = optional(floats(ending[name])[0]) if len(ending) else None
-        ends[name] = None if value is None else int(value)
+    ends = {
+        name: whole(floats(ending[name])[0]) if len(ending) else None
+        for name in ("bytes", "completion_ns", "connect_ns", "error")
+    }
     # Packet counts are added first, because flows of every kind have them. Scalars from sockets (TCP) or from probes
     # (pings and UDP) are added after the packet counts.
     row |= _packet_scalars(tables, number)
@@ -185,11 +185,11 @@ def host_counters(tables: Tables, station: str) -> dict[str, float]:
     return {} if host is None else tables.last_counters.get(host, {})
 
 
-def _connection_bytes(tables: Tables, number: int) -> float | None:
+def _connection_bytes(tables: Tables, number: int) -> int | None:
     """Return the payload that a Multipath TCP connection delivered in order. The result is None for a flow without
     Multipath TCP, for a subflow, and for an older run."""
     ending = tables.of_flow("flows", number)
-    return optional(floats(ending["connection_bytes"])[0]) if len(ending) and "connection_bytes" in ending else None
+    return whole(floats(ending["connection_bytes"])[0]) if len(ending) and "connection_bytes" in ending else None
 
 
 def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
@@ -258,6 +258,6 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):
-        row[name] = optional(weighted_quantile(given, np.ones(len(given)), q))
+        row[name] = weighted_quantile(given, np.ones(len(given)), q)
     row["owd_max_ns"] = int(given.max()) if len(given) else None
     return row

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp import scalars
-from leowarp.metrics.inputs.series import weighted_quantile
+from leowarp.metrics.inputs.series import weighted_quantile, whole
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
@@ -36,8 +36,6 @@ def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
-    if not tables.has("measures"):
-        return row
     mine = tables.of_flow("measures", number)
     of_kind = {str(kind): rows for kind, rows in mine.groupby("kind", observed=True)}
     if "transaction" in of_kind:
@@ -148,6 +146,4 @@ def _took_ns(rows: pd.DataFrame, until: str) -> np.ndarray:
 
 
 def _quantile(values_ns: np.ndarray, q: float) -> int | None:
-    """Return a quantile of the values, in whole ns. None means no values."""
-    value = weighted_quantile(values_ns, np.ones(len(values_ns)), q)
-    return None if value is None else int(value)
+    return whole(weighted_quantile(values_ns, np.ones(len(values_ns)), q))

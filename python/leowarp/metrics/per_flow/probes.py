@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.metrics.inputs.series import whole
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars import names
 from leowarp.scalars.of_flows import REPLIES
@@ -148,13 +149,9 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
         "replies_pkts": len(delay),
         "replies_lost_pkts": int(probed.is_lost.sum()),
         "replies_lost_near_changes_pkts": int(near(probed.sent_ns[probed.is_lost], changes_ns).sum()),
-        "rtt_min_ns": _whole(delay.min() if len(delay) else None),
-        "rtt_mean_ns": _whole(delay.mean() if len(delay) else None),
-        "rtt_p50_ns": _whole(quantile(delay, 0.5)),
-        "rtt_p99_ns": _whole(quantile(delay, 0.99)),
-        "rtt_p999_ns": _whole(quantile(delay, 0.999)),
-        "rtt_max_ns": _whole(delay.max() if len(delay) else None),
-        "rtt_step_mean_ns": _whole(steps.mean() if len(steps) else None),
+        **{f"rtt_{name}_ns": whole(quantile(delay, q)) for name, q in _QUANTILES.items()},
+        "rtt_mean_ns": whole(delay.mean() if len(delay) else None),
+        "rtt_step_mean_ns": whole(steps.mean() if len(steps) else None),
     }
 
 
@@ -194,9 +191,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
     return pd.DataFrame(rows, columns=list(SLOT_COLUMNS))
 
 
-def _whole(value: Any) -> int | None:
-    return None if value is None else round(float(value))
-
+_QUANTILES = {"min": 0.0, "p50": 0.5, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
 SLOT_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "t_ns": ("int64", "ns", "change that begins the slot, or the run's start"),

@@ -19,7 +19,6 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.metrics.inputs.changes import path_changes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.series import optional
 from leowarp.metrics.inputs.tables import Tables, floats, integers, typed_frame
 from leowarp.trace.schema import reordering as schema
 
@@ -184,7 +183,9 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     mine = mine[mine["scope"].to_numpy() == SCOPES.index("run")]
     if len(mine) == 0:
         return dict.fromkeys(SCALARS)
-    row: dict[str, Any] = {name: optional(value) for name, value in mine.iloc[:1].to_dict("records")[0].items()}
+    row: dict[str, Any] = {
+        name: None if pd.isna(value) else value for name, value in mine.iloc[:1].to_dict("records")[0].items()
+    }
     # Implements RFC 4737, 4.1.3 (reordered ratio).
     # Implements RFC 4737, 5.3 (degree of n-reordering).
     for name in ("reordered", "reordered3"):

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from leowarp.metrics.inputs.series import weighted_quantile, whole
 from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats
 from leowarp.metrics.per_flow.delays import QUANTILES, ROUND_TRIP, delays
 from leowarp.scalars import names
@@ -41,12 +42,9 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     if len(rtt_ns) == 0:
         return row
     order = np.argsort(rtt_ns, kind="stable")
-    rtt_ns, weight, exact = rtt_ns[order], weight[order], exact[order]
-    below = np.cumsum(weight)
+    rtt_ns, weight = rtt_ns[order], weight[order]
     for name, q in QUANTILES.items():
-        # The quantile is the smallest measured value that a share `q` of the packets does not exceed.
-        place = int(np.searchsorted(below, q * below[-1] * (1 - 1e-12), side="left"))
-        row[f"rtt_{name}_ns"] = round(float(rtt_ns[place]))
+        row[f"rtt_{name}_ns"] = whole(weighted_quantile(rtt_ns, weight, q))
     row["rtt_min_ns"], row["rtt_max_ns"] = round(float(rtt_ns[0])), round(float(rtt_ns[-1]))
     row["rtt_mean_ns"] = round(float(np.average(rtt_ns, weights=weight)))
     row["rtt_error_ns"] = 0 if exact.all() else None

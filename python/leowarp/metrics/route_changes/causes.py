@@ -38,7 +38,8 @@ import pandas as pd
 
 from leowarp.metrics.inputs.changes import PathChange, path_changes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, in_order, truths, typed_frame
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, in_order, truths, typed_frame
+from leowarp.trace.schema.packets import CAUSES, LINK_DOWN, NO_ROUTE
 
 NONE = -1
 """The value that means "no change" during the computation. The table of causes has null instead."""
@@ -46,8 +47,6 @@ NONE = -1
 UNDER_WAY_NS = 2_000_000_000
 """The longest time that a packet is in flight. A full queue of 500 packets at 100 Mbit/s takes 60 ms per hop, so 2 s is
 the time of 33 full queues."""
-
-_QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
 
 
 def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
@@ -220,7 +219,7 @@ def _of_lost(
     # A node without a route drops the packet. Either the packet was sent after the change that took the path away, or a
     # node lost its route while the packet was in flight. If two changes happened during the packet's flight, it is
     # unknown which of them removed the route.
-    for index in np.flatnonzero(cause == _NO_ROUTE):
+    for index in np.flatnonzero(cause == NO_ROUTE):
         if last[index] >= 0 and changes[last[index]].after is None:
             change_numbers[index] = last[index]
         elif coming[index] == 1:
@@ -231,7 +230,7 @@ def _of_lost(
             change_numbers[index] = last[index]
     # If a path changes and a link goes down at the same instant, the change comes first in the timeline
     # (timeline/schema.py). The change that caused the drop is therefore never later than the drop.
-    down = np.flatnonzero(cause == _LINK_DOWN)
+    down = np.flatnonzero(cause == LINK_DOWN)
     if len(down) == 0:
         return change_numbers
     dropped_ns = _dropped_ns(tables, flow, lost.iloc[down])
@@ -256,7 +255,7 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
     `drops`.
     """
     drops = tables.of_flow("drops", flow)
-    drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]
+    drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == LINK_DOWN)]
     drops = drops.sort_values("t_ns", kind="stable")
     ours = pd.DataFrame({"direction": floats(lost["drop_direction"]), "seq": floats(lost["seq"])})
     theirs = pd.DataFrame({name: floats(drops[name]) for name in ("direction", "seq", "t_ns")})

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats
+from leowarp.metrics.inputs.series import whole
+from leowarp.metrics.inputs.tables import DATA, Tables, floats
 from leowarp.metrics.per_flow.probes import NEAR_NS, Probes, near, quantile
 from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
+from leowarp.trace.schema.packets import CAUSES, QUEUE
 
 LEAST_PROBES = 5
 """A change is evaluated only with enough probes. At least this many are needed both in the second before the change and
 in the second after it. Five probes per second need an interval of at most 200 ms."""
-
-QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 
 def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, int | None]:
@@ -81,7 +81,7 @@ def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
         return changes_with_loss(np.zeros(0), ()) | {f"spike_{name}_ns": None for name, _ in _QUANTILES}
     spikes = probe_spikes(probes, changes_ns)
     return changes_with_loss(probes.sent_ns[probes.is_lost], changes_ns) | {
-        f"spike_{name}_ns": _whole(quantile(spikes, q)) for name, q in _QUANTILES
+        f"spike_{name}_ns": whole(quantile(spikes, q)) for name, q in _QUANTILES
     }
 
 
@@ -126,13 +126,13 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
         # If a flow did not recover within the examined time, its recovery took longer than any measured duration. If
         # changes without recovery were left out, recovery would seem faster than it was.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
-        row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
+        row |= {f"recovery_{name}_ns": whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())
         row["goodput_dip_p50_ratio"] = quantile(floats(judged["depth_ratio"]), 0.5)
     spikes = floats(mine["spike_ns"])
     spikes = spikes[~np.isnan(spikes)]
     if len(spikes):
-        row |= {f"spike_{name}_ns": _whole(quantile(spikes, q)) for name, q in _QUANTILES}
+        row |= {f"spike_{name}_ns": whole(quantile(spikes, q)) for name, q in _QUANTILES}
     return row
 
 
@@ -141,12 +141,6 @@ def _losses(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray]:
     drops = tables.of_flow("drops", flow)
     data = floats(drops["flow_direction"]) == DATA
     return drops["t_ns"].to_numpy(dtype="int64")[data], floats(drops["cause"])[data]
-
-
-def _whole(value: float | None) -> int | None:
-    """Return the nearest whole number. The result is None if the value is unknown, or infinite (the flow did not
-    recover within the window)."""
-    return round(value) if value is not None and np.isfinite(value) else None
 
 
 _QUANTILES = (("p50", 0.5), ("p90", 0.9))

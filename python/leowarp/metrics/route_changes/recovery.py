@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.series import bin_edges, rate_in_bins, step_at
-from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
+from leowarp.metrics.inputs.series import bin_edges, rate_in_bins, step_at, whole
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths, typed_frame
 from leowarp.metrics.per_flow.probes import NEAR_NS
 from leowarp.metrics.per_flow.round_trips import BIN_NS
 from leowarp.trace.schema.hosts import CA_LOSS, CA_RECOVERY
-
-_QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
+from leowarp.trace.schema.packets import QUEUE
 
 RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
 """While a sender repairs losses, `ca_state` has one of these values."""
@@ -139,7 +138,7 @@ class _Life:
         self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
         drops = tables.of_flow("drops", flow)
         drops = drops[floats(drops["flow_direction"]) == DATA].sort_values("t_ns", kind="stable")
-        self._lost, self._of_queue = drops["t_ns"].to_numpy(dtype="int64"), floats(drops["cause"]) == _QUEUE
+        self._lost, self._of_queue = drops["t_ns"].to_numpy(dtype="int64"), floats(drops["cause"]) == QUEUE
         bins = tables.of_flow("bins", flow)
         bins = bins[(bins["direction"].to_numpy() == DATA) & (floats(bins["delivered_pkts"]) > 0)]
         self._bin_ns = bins["t_ns"].to_numpy(dtype="int64")
@@ -192,10 +191,10 @@ class _Life:
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
             values = self._samples[column][inside]
-            row[f"{name}_before_{unit}"] = _number(step_at(self._t_ns, self._samples[column], t_ns, np.nan))
-            row[f"{name}_min_{unit}"] = _number(np.nanmin(values)) if np.isfinite(values).any() else None
-            row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
-            row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
+            row[f"{name}_before_{unit}"] = whole(float(step_at(self._t_ns, self._samples[column], t_ns, np.nan)))
+            row[f"{name}_min_{unit}"] = whole(np.nanmin(values)) if np.isfinite(values).any() else None
+            row[f"{name}_max_{unit}"] = whole(np.nanmax(values)) if np.isfinite(values).any() else None
+            row[f"{name}_after_{unit}"] = whole(values[-1]) if len(values) else None
         before, after, when = row["cwnd_before_pkts"], self._samples["cwnd_pkts"][inside], self._t_ns[inside]
         # CUBIC reduces its window by 30 % (RFC 9438, 4.6), so a threshold of 10 % detects this.
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
@@ -250,14 +249,10 @@ class _Life:
         highest_ns = float(self._owd_max[after].max()) if len(self._owd_max[after]) else None
         known = mean_ns is not None and highest_ns is not None
         return {
-            "delay_mean_before_ns": None if mean_ns is None else round(mean_ns),
-            "delay_max_after_ns": None if highest_ns is None else round(highest_ns),
+            "delay_mean_before_ns": whole(mean_ns),
+            "delay_max_after_ns": whole(highest_ns),
             "spike_ns": round(highest_ns - mean_ns) if known else None,  # type: ignore[operator]
         }
-
-
-def _number(value: Any) -> int | None:
-    return None if np.isnan(value) else round(float(value))
 
 
 RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
