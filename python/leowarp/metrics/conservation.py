@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.base.errors import TraceError
+from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths
 from leowarp.metrics.network.queues import DROP_STEMS
 from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
@@ -112,11 +113,6 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
     return [(divmod(key, 2), [int(each[key]) for each in sums]) for key in np.flatnonzero(np.bincount(keys)).tolist()]
 
 
-def uncounted_directions(tables: Tables) -> int:
-    """Return the number of link directions that do not report offered and dropped packets, because they use netem."""
-    return int(tables.linktotals["offered_pkts"].isna().sum())
-
-
 def check_conservation(tables: Tables) -> list[Balance]:
     """Return all balances of a run, of links and of flows.
 
@@ -151,19 +147,10 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
     within_ns: The longest time that a packet may be in flight.
     Returns: The rows of `packets`, in their order.
     """
-    packets = tables.packets
-    late = packets[truths(packets["is_late"])]
-    if len(late) == 0:
-        return late
-    changes = np.sort(np.asarray(change_instants_ns, dtype="float64"))
-    received = floats(late["received_ns"])
-    if len(changes) == 0:
-        return late
-    index = np.searchsorted(changes, received, side="right") - 1
-    # Before the first change, no packet can be late because of a change. For a packet that arrives before the first
-    # change, the time since the last change is infinite, because no change precedes the packet.
-    since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
-    return late[since > within_ns]
+    late = tables.packets[truths(tables.packets["is_late"])]
+    changes_ns, received_ns = np.sort(change_instants_ns), floats(late["received_ns"])
+    # For a packet that arrives before the first change, the time since the last change is infinite.
+    return late[received_ns - step_at(changes_ns, changes_ns, received_ns, -np.inf) > within_ns]
 
 
 def _contradictions(tables: Tables) -> list[str]:

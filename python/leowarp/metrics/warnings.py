@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.base.flownames import FlowKey, named
-from leowarp.metrics.conservation import late_outside_changes, uncounted_directions
+from leowarp.metrics.conservation import late_outside_changes
 from leowarp.metrics.inputs.changes import both_ways_ns
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import Tables, floats
@@ -90,7 +90,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
             sentences.append(alone)
         if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
             sentences.append(held)
-    uncounted = uncounted_directions(tables)
+    uncounted = int(tables.linktotals["offered_pkts"].isna().sum())
     # If all packets arrived, or if packets were not recorded, missing drop counters are no reason for a warning.
     if uncounted and tables.bins["lost_pkts"].sum():
         sentences.append(
