@@ -5,6 +5,7 @@ it."""
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -19,7 +20,6 @@ from leowarp.base.errors import TraceError
 from leowarp.base.tables import runtables
 from leowarp.base.tables.metadata import decode_metadata
 from leowarp.metrics.inputs.channels import Channels, split_timeline
-from leowarp.metrics.inputs.held import make_room
 from leowarp.metrics.inputs.large import LargeTable
 from leowarp.metrics.inputs.tables import (
     FLOW_BY_FLOW,
@@ -155,7 +155,7 @@ class _Stored(Tables):
         if name in self.missing:
             return _empty(name)
         rows = self._row_counts.get(name, 0)
-        make_room(self, name, rows)
+        _make_room(self, name, rows)
         if rows > MANY_ROWS:
             # Callers use only those methods and attributes of a data frame that `LargeTable` also has.
             return cast(pd.DataFrame, self._large(name, rows))
@@ -197,6 +197,36 @@ class _Stored(Tables):
 
 _NAMES = ("directions", "hosts", "virtual_ns", "programs", "connections", "flows")
 """The metadata entries of a trace table that must be equal in all tables of a run."""
+
+
+FEW_ROWS = 1 << 16
+"""The number of rows below which a table always stays in memory."""
+
+MOST_ROWS = 1 << 22
+"""In memory, the large tables of all runs together may have this number of rows (about 300 MB). The large tables of a
+single run may have more rows than this."""
+
+_held: list[tuple[weakref.ref[Tables], str, int]] = []
+
+
+def _make_room(tables: Tables, name: str, rows: int) -> None:
+    """Before a table of `rows` rows is read, release large tables of other runs, the oldest first. They are read again
+    when they are needed.
+
+    Without this limit, a page with two runs of 5.9 million packets each would take twice the memory of a page with one.
+    """
+    if rows < FEW_ROWS:
+        return
+    _held[:] = [entry for entry in _held if entry[0]() is not None]
+    for entry in list(_held):
+        other = entry[0]()
+        if rows + sum(count for _, _, count in _held) <= MOST_ROWS:
+            break
+        if other is not None and other is not tables:
+            other.release(entry[1])
+            # `_held.remove` would compare the runs' values, so the entry is found by its identity.
+            _held[:] = [each for each in _held if each is not entry]
+    _held.append((weakref.ref(tables), name, rows))
 
 
 @functools.cache
