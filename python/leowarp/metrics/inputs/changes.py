@@ -243,7 +243,7 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
     delay_after_ns: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the columns of a row that compare two paths. Some columns need both paths. They are None if one of the
+    """Return the columns of a row that compare two paths. Some columns need both paths. They are left out if one of the
     paths does not exist."""
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
@@ -254,9 +254,7 @@ def _what_changed(
         "delay_after_ns": delay_after_ns,
     }
     if before is None or after is None or delay_before_ns is None or delay_after_ns is None:
-        names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
-                 "delay_step_ns")  # fmt: skip
-        return row | dict.fromkeys(names)
+        return row
     # The shared links are counted from the source. The last link is left out: two paths that differ only in the last
     # link count as the same path.
     shared = 0
@@ -283,9 +281,7 @@ def _left_behind(
     A packet can be late by at most the time that it waits in these queues (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
-        return dict.fromkeys(
-            ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
-        )
+        return {}
     # If a link is on both paths, its queue remains, and the packets in the queue keep their order.
     old, new = tables.links_of(before), tables.links_of(after)
     left = [(link, *_queue_at(tables, link, t_ns)) for link in old if link not in new]
@@ -341,15 +337,12 @@ class _Consequences:
         self._lost = np.sort(drops["t_ns"].to_numpy(dtype="int64")[lost.to_numpy(dtype=bool)])
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the counts from one instant (inclusive) to another (exclusive). If the run did not record a quantity,
-        its count is None.
+        """Return the counts from one instant (inclusive) to another (exclusive). Quantities that the run did not record
+        are left out.
 
         A late packet is counted when it arrives, a retransmission when sent, and a lost packet when dropped.
         """
-        row: dict[str, Any] = dict.fromkeys(
-            ("late_pkts", "overtaken_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts", "lost_pkts",
-             "dsacks_pkts")
-        )  # fmt: skip
+        row: dict[str, Any] = {}
         if self._tables.has("packets"):
             late = slice(*np.searchsorted(self._received, [t_ns, until_ns]))
             again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))

@@ -150,14 +150,12 @@ class _Life:
         """Return the depth of the fall of goodput, and the time until the recovery.
 
         t_ns, until_ns: The time of the route change, and the end of the window after it.
-        Returns: dict of columns of `RECOVERY_COLUMNS`. The samples may not cover the time from `before_ns` before the
-            change to one bin after it. All columns are then None.
+        Returns: dict of columns of `RECOVERY_COLUMNS`. The dict is empty if the samples do not cover the time from
+            `before_ns` before the change to one bin after it.
         """
-        names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
-        nothing: dict[str, Any] = dict.fromkeys(names)
         when, received = self._when, self._received
         if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
-            return nothing
+            return {}
         # All samples within the window are used. The interpolation also needs one more sample on either side.
         low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
         high = int(np.searchsorted(when, until_ns, side="left")) + 1
@@ -166,7 +164,7 @@ class _Life:
         before_bps = float(rate_in_bins(when, received, np.array([t_ns - rule.before_ns, t_ns]))[0])
         rate = rate_in_bins(when, received, bin_edges(t_ns, last_ns, rule.bin_ns))
         if before_bps <= 0 or len(rate) == 0:
-            return nothing | {"goodput_before_bps": before_bps}
+            return {"goodput_before_bps": before_bps}
         fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
         # The beginning and the depth of a fall are searched only within `within_ns` after the change. The recovery from
         # this fall, however, is searched in the whole window after the change.
@@ -206,10 +204,9 @@ class _Life:
 
     def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
         """Return the number of retransmissions from `t_ns` to `until_ns`, and the times of the first and the last
-        retransmission. None means not recorded."""
+        retransmission. The dict is empty if packets were not recorded."""
         if not self._has_packets:
-            return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
-                                  "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
+            return {}
         inside = slice(*np.searchsorted(self._again, [t_ns, until_ns], side="left"))
         again, spurious = self._again[inside], int(self._spurious[inside].sum())
         return {
@@ -223,10 +220,10 @@ class _Life:
         }
 
     def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return how many data packets were dropped within the time window, and how many near the change. None means
-        not recorded."""
+        """Return how many data packets were dropped within the time window, and how many near the change. The dict is
+        empty if drops were not recorded."""
         if not self._knows_drops:
-            return dict.fromkeys(("lost_pkts", "lost_near_pkts", "lost_near_queue_pkts"))
+            return {}
         inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
         close = slice(*np.searchsorted(self._lost, [t_ns - NEAR_NS, t_ns + NEAR_NS + 1], side="left"))
         of_queue = self._of_queue[close]
