@@ -17,7 +17,6 @@ from leowarp.metrics.inputs.changes import (
     both_ways_ns,
     flow_pairs,
     pair_routes,
-    path_changes,
     path_delay,
     route_changes,
 )
@@ -33,7 +32,7 @@ from leowarp.metrics.over_time import SERIES, Series, flow_bbr_modes, series_of
 from leowarp.metrics.per_flow.acknowledgements import ack_waits
 from leowarp.metrics.per_flow.connections import with_connections
 from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
-from leowarp.metrics.per_flow.flows import packet_rtt, srtt
+from leowarp.metrics.per_flow.flows import packet_rtt
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, counter, goodput
 from leowarp.metrics.per_flow.pairs import PAIR_COLUMNS, pairs
 from leowarp.metrics.per_flow.probes import NEAR_NS, Probes, near, probes, quantile, slots

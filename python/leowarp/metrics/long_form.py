@@ -81,7 +81,10 @@ def _pieces(result: Metrics) -> Iterator[_Piece]:
     for flow, frame in result.srtt.items():
         words = "the sender's smoothed RTT at t_ns"
         yield _piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words)
-    yield from _shares(result.shares)
+    shares, words = result.shares, SERIES_NUMBERS["share_ratio"]
+    yield _piece("share_ratio", shares["flow"], shares["t_ns"], shares["share_ratio"], None, words)
+    index = least_index(shares)
+    yield _piece("jain_index", None, index["t_ns"], index["jain_index"], None, LEAST_INDEX)
     for (source, destination), frame in result.path_delay.items():
         words = f"propagation delay of the path {source} to {destination} from t_ns on"
         if len(frame) > MOST_STEPS:
@@ -157,16 +160,6 @@ def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.nda
     missing = np.isnan(numbers)
     numbers[missing] = 0
     return numbers.astype(LONG_COLUMNS[column][0].to_pandas_dtype()), missing
-
-
-def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """Return the rows of the series `share_ratio` and `jain_index`. `jain_index` has one row for each second, and
-    `share_ratio` has one row for each second and flow."""
-    index = least_index(frame)
-    return [
-        _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
-        _piece("jain_index", None, index["t_ns"], index["jain_index"], None, LEAST_INDEX),
-    ]
 
 
 def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:

@@ -71,18 +71,21 @@ class Evidence:
         """The result of `causes.cause_scalars` for the run."""
         return cause_scalars(self.causes)
 
-    # Only TCP flows are counted, because pings and UDP do not change TCP's counters (TcpExt.*).
     @cached_property
     def tcp_senders(self) -> Counter[str]:
         """A dict from the station of each host to the number of TCP flows that start there."""
-        homes = further_interfaces(self.plan.flows)
-        return Counter(homes.get(flow.source, flow.source) for flow in self.plan.flows if flow.kind == "tcp")
+        return self._tcp_ends("source")
 
     @cached_property
     def tcp_receivers(self) -> Counter[str]:
-        """A dict from the station of a host to the number of TCP flows to this host."""
+        """A dict from the station of each host to the number of TCP flows to this host."""
+        return self._tcp_ends("destination")
+
+    def _tcp_ends(self, end: str) -> Counter[str]:
         homes = further_interfaces(self.plan.flows)
-        return Counter(homes.get(flow.destination, flow.destination) for flow in self.plan.flows if flow.kind == "tcp")
+        # Only TCP flows are counted, because pings and UDP do not change TCP's counters (TcpExt.*).
+        ends = (getattr(flow, end) for flow in self.plan.flows if flow.kind == "tcp")
+        return Counter(homes.get(station, station) for station in ends)
 
 
 def summary_of(run: Evidence) -> dict[str, Any]:

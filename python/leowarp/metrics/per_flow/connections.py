@@ -34,16 +34,9 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 def _flow(program: Any, connection: dict[str, Any]) -> Any:
     """Return a flow that represents a connection. The flow is between the program's hosts. It lasts from the first
     packet of the connection to the last."""
-    blank: dict[str, Any] = {field.name: None for field in dataclasses.fields(program)}
-    known = {
-        "kind": connection["kind"],
-        "source": program.source,
-        "destination": program.destination,
-        "congestion_control": connection["congestion_control"],
-        "start_ns": connection["start_ns"],
-        "stop_ns": connection["stop_ns"],
-    }
-    return dataclasses.replace(program, **(blank | known))
+    known = {name: connection[name] for name in ("kind", "congestion_control", "start_ns", "stop_ns")}
+    known |= {"source": program.source, "destination": program.destination}
+    return type(program)(**({field.name: None for field in dataclasses.fields(program)} | known))
 
 
 def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
