@@ -21,10 +21,6 @@ FIGURES = f"{REPORT}/figures"
 REPORT_PAGE = f"{REPORT}/index.html"
 
 
-class CannotDrawError(Exception):
-    """The error if a page cannot be drawn again. The message becomes part of the verdict."""
-
-
 @dataclass(frozen=True)
 class Pair:
     """The run that is verified (`first`) and its second run (`again`).
@@ -65,20 +61,14 @@ class Pair:
             plainfiles.write(path / MANIFEST, manifest_text(here).encode())
         return path
 
-    def drawn(self, page: str) -> Path:
-        """Draw a page of the second run again, and return the page's directory.
-
-        Raises CannotDrawError if the manifest does not say how the page was drawn, or if drawing fails.
-        """
+    def drawn(self, page: str) -> Path | str:
+        """Draw a page of the second run again. Return the page's directory, or the reason why it cannot be drawn."""
         # This function is called for each picture of a report, but draws the report only once.
         if page not in self._drawn:
             self._drawn[page] = self._draw(page)
-        if isinstance(found := self._drawn[page], str):
-            raise CannotDrawError(found)
-        return found
+        return self._drawn[page]
 
     def _draw(self, page: str) -> Path | str:
-        """Return the directory in which a page was drawn again, or the reason why it could not be drawn."""
         made = self.manifest.get("drawn", {}).get(page)
         if made is None or not plainfiles.is_plain_name(made.get("directory")):
             return "the manifest does not say how it was drawn"
@@ -88,7 +78,9 @@ class Pair:
                 self._draw_report(path, made)
             # `_draw_report` may already have written a page of this name.
             elif not (path / page).exists():
-                _draw_moving(path / page)
+                from leowarp import view
+
+                view.write_view([Run((path / page).parents[1])], path / page)
         except (LeowarpError, TypeError, ValueError) as error:
             return f"it cannot be redrawn as the manifest says: {error}"
         return path
@@ -103,12 +95,6 @@ class Pair:
             if file.suffix.removeprefix(".") in report.FORMATS:
                 (path / FIGURES / file.name).touch()
         report.write_report(path, figures=made.get("figures"), flow=made.get("flows"), command=made.get("command"))
-
-
-def _draw_moving(page: Path) -> None:
-    from leowarp import view
-
-    view.write_view([Run(page.parents[1])], page)
 
 
 def _linked(source: str, target: str) -> None:

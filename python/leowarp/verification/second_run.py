@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
             why = (f"it is drawn from the {differs.stage}, which differs",)
             found.append(StageFound(stage.name, tuple(Found(name, Verdict.NOT_COMPARED, why) for name in mine)))
         else:
-            found.append(StageFound(stage.name, tuple(_judged(pair, stage, mine))))
+            found.append(StageFound(stage.name, tuple(_judged(pair, stage, name) for name in mine)))
     return found
 
 
@@ -114,15 +114,14 @@ _ORIGIN = (
 )  # fmt: skip
 
 
-def _judged(pair: Pair, stage: Stage, names: list[str]) -> Iterator[Found]:
+def _judged(pair: Pair, stage: Stage, name: str) -> Found:
     assert stage.compare is not None
-    for found in stage.compare(pair, names):
-        if found.verdict is not Verdict.DIFFERS:
-            yield found
-        elif not stage.is_repeatable:
-            yield replace(found, verdict=Verdict.NOT_REPEATABLE)
-        elif stage.is_of_version and not is_of_this_version(pair.manifest, found.file):
-            made = f"made by {in_words(maker_of(pair.manifest, found.file))}"
-            yield replace(found, verdict=Verdict.OF_ANOTHER_VERSION, why=(made, *found.why))
-        else:
-            yield found
+    found = stage.compare(pair, name)
+    if found.verdict is not Verdict.DIFFERS:
+        return found
+    if not stage.is_repeatable:
+        return replace(found, verdict=Verdict.NOT_REPEATABLE)
+    if stage.is_of_version and not is_of_this_version(pair.manifest, name):
+        made = f"made by {in_words(maker_of(pair.manifest, name))}"
+        return replace(found, verdict=Verdict.OF_ANOTHER_VERSION, why=(made, *found.why))
+    return found

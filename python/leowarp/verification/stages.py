@@ -8,7 +8,7 @@ from this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -30,8 +30,6 @@ from leowarp.verification.kinds import RUN
 from leowarp.verification.pair import FIGURES, Pair
 from leowarp.verification.verdicts import Found
 
-Compare = Callable[[Pair, Iterable[str]], Iterator[Found]]
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -39,7 +37,7 @@ class Stage:
 
     files: The patterns of file names in a run directory. A file belongs to the first stage with a matching pattern.
     how: The description of the comparison.
-    compare: A function `compare(pair, names)` that returns the verdict on each file. None means that the files are
+    compare: A function `compare(pair, name)` that returns the verdict on a file. None means that the files are
         compared only with the manifest.
     why: The reason why the stage is not compared, or is only reported.
     is_of_version: True if a difference does not count as an error when another version of leowarp made the file. Such a
@@ -51,7 +49,7 @@ class Stage:
     name: str
     files: tuple[str, ...]
     how: str
-    compare: Compare | None = None
+    compare: Callable[[Pair, str], Found] | None = None
     why: str = ""
     is_of_version: bool = False
     is_repeatable: bool = True
