@@ -21,9 +21,6 @@ PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
 TIME_UNITS = ("s", "ms", "us", "ns")
 """The units that a column of times can have. The unit is given by `Source.time_unit`, or by the end of the column's
 name."""
-_PLACES = 3
-"""A capture can be made at this number of places: at the sender, at the receiver, or in between. If the evidence in a
-capture excludes none of these three places, the place is unknown."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +171,8 @@ class CapturedAt:
         >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
         ('sender or middle', None)
         """
-        return " or ".join(self.places) if 0 < len(self.places) < _PLACES else None
+        # If the evidence excludes none of the three places, the place is unknown.
+        return " or ".join(self.places) if 0 < len(self.places) < 3 else None
 
 
 @dataclass

@@ -42,7 +42,8 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
             hint="leowarp reorder FILE --flows",
         )
     if this.flows:
-        this.captured_at = _captured_at(capture)
+        if (found := capture.place()) is not None:
+            this.captured_at = CapturedAt(tuple(found[0]), "; ".join(found[1]))
         this.notes += _notes(this, this.flows[source.flow or 0], capture.merged())
     yield last
 
@@ -70,11 +71,6 @@ def _fill(this: Reading, capture: Any) -> None:
     this.flows = [_flow(number, flow) for number, flow in enumerate(capture.flows())]
     this.counts = capture.counts()
     this.skipped = [Skip(n, f"packet{'' if n == 1 else 's'} {what}") for n, what in capture.skipped()]
-
-
-def _captured_at(capture: Any) -> CapturedAt | None:
-    found = capture.place()
-    return None if found is None else CapturedAt(tuple(found[0]), "; ".join(found[1]))
 
 
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:

@@ -172,7 +172,9 @@ def measure_file(
             if on_progress is not None:
                 on_progress(file.done_ratio, packets)
     if not packets:
-        raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
+        of_text = "a sequence number a line, or a column of them"
+        hint = captures.what_is_there(file) if file.format == "pcap" else of_text
+        raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=hint)
     chosen = file.flows[source.flow or 0] if file.flows else None
     result = meter.measured(sent_pkts)
     # If there are more late numbers than received packets, the numbers are probably wrong. After a single number that
@@ -264,8 +266,7 @@ def _format_of(stream: BinaryIO, name: str) -> str:
     for magic, capture in _OTHER_CAPTURES.items():
         if head.startswith(magic):
             raise ScenarioError(f"{name} is a capture of another format ({capture})", "editcap -F pcap FILE NEW.pcap")
-    ending = Path(name).suffix.lower()
-    return _ENDINGS.get(ending, "text")
+    return _ENDINGS.get(Path(name).suffix.lower(), "text")
 
 
 def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
@@ -310,11 +311,6 @@ def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) 
     bits."""
     with _refused(this):
         yield from captures.parts(this, _chunks(this, stream), source)
-
-
-def _what_is_there(file: Reading) -> str:
-    """Return a hint for a file without sequence numbers, depending on its content."""
-    return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 
 # `_CAPTURES` contains the first bytes of pcapng's section header, and of pcap in both byte orders. The times of pcap
