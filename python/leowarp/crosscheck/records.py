@@ -69,14 +69,9 @@ class Judge:
     def switches(self) -> Findings:
         """Check the records of the switches: the packets that each switch moved, held or copied."""
         found, cures = Findings(), self.run.plan.cures
-        rows = list(self.run.switches().itertuples(index=False))
         # If packets are not copied, a switch has a row only if it moved or held packets.
-        expected = self.changes.switches
-        pairs = self._matched(
-            rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
-            "switches", all_wanted=cures.duplicate_ns is not None,
-        )  # fmt: skip
-        for row, switch in pairs:
+        all_wanted = cures.duplicate_ns is not None
+        for row, switch in self._of_switches(self.run.switches(), found, "switches", all_wanted=all_wanted):
             where = f"switch of {switch.old[0]} for {switch.host} at {row.t_ns} ns"
             if cures.duplicate_ns is not None:
                 found.compare(where, "refused", row.refused, switch.copies_refused)
@@ -97,13 +92,7 @@ class Judge:
     def merges(self) -> Findings:
         """Check where each marker ended an old path, and how long packets waited for the marker."""
         found, cures = Findings(), self.run.plan.cures
-        rows = list(self.run.merges().itertuples(index=False))
-        expected = self.changes.switches
-        pairs = self._matched(
-            rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
-            "merges",
-        )  # fmt: skip
-        for row, switch in pairs:
+        for row, switch in self._of_switches(self.run.merges(), found, "merges", all_wanted=True):
             where = f"merge of {switch.old[0]} for {switch.host} at {row.t_ns} ns"
             found.compare(where, "refused", row.refused, switch.marker_refused)
             if switch.met is None or switch.rests is None:
@@ -137,7 +126,7 @@ class Judge:
         found.compare(where, "copied_pkts", row.copied_pkts, len(sent))
         on_link = self.stations.on_link(sent)
         if on_link is not None and (sent["len_bytes"] > 0).all():
-            found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
+            found.compare(where, "copied_bytes", row.copied_bytes, int(on_link["link_bytes"].sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
         """Return a waiting time in ns. After this time, the acknowledgement of the last packet on the old path can have
@@ -178,16 +167,18 @@ class Judge:
         # reached the link are unknown.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
-        if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
+        packets = self.stations.packets
+        if set(packets["target"][packets["source"] == host_node(node)]) != {host}:
             return None
         since_ns = max((each.t_ns for each in earlier), default=0)
         sent = self.stations.on_link(self.stations.sent(switch.old, host, since_ns, t_ns))
         if sent is None:
             return None
-        former_ns = self._delay_before_ns(switch)
-        return queue_at(
-            sent, t_ns, self._rate_bps(switch.old), switch.old_delay_ns, former_ns, self._marker_bytes(t_ns, switch)
-        )
+        delays, rates = (self._events(switch.old, event) for event in ("delay", "rate"))
+        former_ns = int(delays[delays["t_ns"] < switch.t_ns]["delay_ns"].iloc[-1])
+        limits = rates["rate_bps"].dropna()
+        rate_bps = int(limits.iloc[-1]) if len(limits) else None
+        return queue_at(sent, t_ns, rate_bps, switch.old_delay_ns, former_ns, self._marker_bytes(t_ns, switch))
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
         """Return the number of bytes that the marker of a switch takes on the old link. None means that no marker was
@@ -198,26 +189,12 @@ class Judge:
             return None
         return _MARKER_IP_BYTES + self.run.plan.ground.overhead_bytes
 
-    def _pairs(self) -> set[tuple[str, str]]:
-        """Return the pairs of host nodes (sender, receiver) between which stored packets were sent."""
-        if self.stations is None:
-            return set()
-        return set(zip(self.stations.packets["source"], self.stations.packets["target"], strict=True))
-
     def _is_station(self, node: str) -> bool:
         return any(station.name == node for station in self.run.plan.stations)
 
     def _events(self, link: Link, event: str) -> pd.DataFrame:
         timeline = self.run.tables.timeline
         return timeline[(timeline["event"] == event) & (timeline["a"] == link[0]) & (timeline["b"] == link[1])]
-
-    def _rate_bps(self, link: Link) -> int | None:
-        rates = self._events(link, "rate")["rate_bps"].dropna()
-        return int(rates.iloc[-1]) if len(rates) else None
-
-    def _delay_before_ns(self, switch: Switch) -> int:
-        delays = self._events(switch.old, "delay")
-        return int(delays[delays["t_ns"] < switch.t_ns]["delay_ns"].iloc[-1])
 
     def _least_delay_ns(self, link: Link) -> int:
         delays = self._events(link, "delay")["delay_ns"]
@@ -230,8 +207,13 @@ class Judge:
     def _direction(self, link: Link) -> int | None:
         return self.run.tables.direction_of(*link)
 
-    def _switch_key(self, row: Any) -> tuple[Link, Link, str]:
-        return self._link(row.from_direction), self._link(row.to_direction), row.host
+    def _of_switches(
+        self, frame: pd.DataFrame, found: Findings, table: str, *, all_wanted: bool
+    ) -> Iterator[tuple[Any, Switch]]:
+        rows, expected = list(frame.itertuples(index=False)), self.changes.switches
+        keys = [(self._link(row.from_direction), self._link(row.to_direction), row.host) for row in rows]
+        wanted = [(each.old, each.new, each.host) for each in expected]
+        return self._matched(rows, keys, expected, wanted, found, table, all_wanted=all_wanted)
 
     def _matched(
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],

@@ -25,15 +25,6 @@ _IP_BYTES, _UDP_BYTES, _ICMP_BYTES = 20, 8, 8
 _TCP_BYTES, _TIMESTAMP_BYTES = 20, 12
 
 
-@dataclass(frozen=True)
-class Sent:
-    """The packets that the queue of a link accepted, in order. Each has its time in ns and its length on the link in
-    bytes."""
-
-    sent_ns: np.ndarray
-    link_bytes: np.ndarray
-
-
 class Stations:
     """The stored packets of a run, by the station at which they entered the network.
 
@@ -69,16 +60,15 @@ class Stations:
         mine = packets[at_station & (sent_ns >= from_ns) & (sent_ns < until_ns)]
         return mine[~self.refused(mine, link)]
 
-    def on_link(self, sent: pd.DataFrame) -> Sent | None:
-        """Return the packets, with the number of bytes that each takes on a ground link. None means that the size of a
-        packet is unknown."""
+    def on_link(self, sent: pd.DataFrame) -> pd.DataFrame | None:
+        """Return the packets with a further column `link_bytes`: the number of bytes that each takes on a ground link.
+        None means that the size of a packet is unknown."""
         headers = {key: self._header_bytes(*key) for key in set(zip(sent["flow"], sent["direction"], strict=True))}
         known = {key: header for key, header in headers.items() if header is not None}
         if len(known) < len(headers):
             return None
         header_bytes = [known[key] for key in zip(sent["flow"], sent["direction"], strict=True)]
-        link_bytes = sent["len_bytes"].to_numpy(dtype="int64") + np.array(header_bytes, dtype="int64")
-        return Sent(sent["sent_ns"].to_numpy(dtype="int64"), link_bytes)
+        return sent.assign(link_bytes=sent["len_bytes"].to_numpy(dtype="int64") + np.array(header_bytes, dtype="int64"))
 
     def _header_bytes(self, flow: int, direction: int) -> int | None:
         planned = self._plan.flows[flow]
@@ -113,10 +103,11 @@ class Queue:
 
 
 def queue_at(
-    sent: Sent, at_ns: int, rate_bps: int | None, delay_ns: int, former_ns: int, marker_bytes: int | None = None
+    sent: pd.DataFrame, at_ns: int, rate_bps: int | None, delay_ns: int, former_ns: int, marker_bytes: int | None = None
 ) -> Queue:
     """Return the queue of a link to which no packets are sent from the instant `at_ns` on.
 
+    sent: The packets that the queue of the link accepted, in order: `sent_ns` and `link_bytes`.
     at_ns: The instant at which the node stops using the link.
     rate_bps: The rate of the link. None means that transmission takes no time.
     delay_ns, former_ns: The delay of the link from `at_ns` on, and the delay before `at_ns`. A packet gets the delay
@@ -130,7 +121,7 @@ def queue_at(
         return 0 if rate_bps is None else (link_bytes * 8_000_000_000 + rate_bps // 2) // rate_bps
 
     busy_ns = arrived_ns = begun_ns = begun_arrived_ns = waiting_pkts = waiting_bytes = 0
-    for sent_ns, link_bytes in zip(sent.sent_ns.tolist(), sent.link_bytes.tolist(), strict=True):
+    for sent_ns, link_bytes in zip(sent["sent_ns"].tolist(), sent["link_bytes"].tolist(), strict=True):
         start_ns = max(sent_ns, busy_ns)
         busy_ns = start_ns + sent_ns_of(link_bytes)
         arrived_ns = max(arrived_ns, busy_ns + (former_ns if busy_ns <= at_ns else delay_ns))

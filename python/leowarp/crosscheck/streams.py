@@ -16,6 +16,7 @@ import pandas as pd
 
 from leowarp.crosscheck.changes import Changes
 from leowarp.crosscheck.findings import Findings
+from leowarp.crosscheck.records import CARRIED_OUT_WITHIN_NS
 from leowarp.crosscheck.stations import Stations
 from leowarp.metrics.inputs.tables import Tables
 from leowarp.trace.schema.packets import QUEUE
@@ -140,7 +141,7 @@ def _bytes(
     if any(each is None for each in sizes):
         return
     together = [
-        each.link_bytes[group]
+        each["link_bytes"].to_numpy()[group]
         for each, wait in zip(sizes, waits, strict=True)
         if each is not None
         for group in wait.together
@@ -163,17 +164,13 @@ def _only_of_a_new_way(
         for group in each.together:
             found.checked += 1
             new = [
-                sum(t_ns <= received_ns[place] and sent_ns[place] < t_ns + delay_ns + _MARKED_WITHIN_NS
+                sum(t_ns <= received_ns[place] and sent_ns[place] < t_ns + delay_ns + CARRIED_OUT_WITHIN_NS
                     for t_ns in switched_ns) > 0
                 for place in group
             ]  # fmt: skip
             if sum(new) < len(group) - 1:
                 at_ns = int(received_ns[group[0]])
                 found.wrong.append(f"{where}: packets that go on at {at_ns} ns waited, and went no new way")
-
-
-_MARKED_WITHIN_NS = 1_000_000
-"""The maximum time in ns between a switch in the timeline and its application (`records.CARRIED_OUT_WITHIN_NS`)."""
 
 
 def _refused_at_first(tables: Tables, packets: pd.DataFrame) -> np.ndarray:
