@@ -14,12 +14,8 @@ from leowarp.metrics.network.queues import DROP_STEMS, joined, length_ns, on_pat
 
 
 def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[str], end_ns: int) -> pd.DataFrame:
-    """Return one row for each satellite to which a packet was offered. Rows are sorted by name and have the columns of
-    `SATELLITE_COLUMNS`.
-
-    links: The table from `link_use`.
-    satellites: The names of the nodes that are satellites.
-    """
+    """Return one row for each satellite to which a packet was offered, sorted by name, with the columns of
+    `SATELLITE_COLUMNS`. `links` is the table from `link_use`."""
     spans = on_path_spans(tables, end_ns)
     rows = []
     for name, mine in links[links["a"].isin(set(satellites))].groupby("a", sort=True):
@@ -38,7 +34,6 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
 
 
 def _sum(column: pd.Series) -> int | None:
-    """Return the sum of a column, or None if any value is null."""
     # If null values were skipped, the sum would look complete.
     return None if column.isna().any() else int(column.sum())
 
