@@ -77,8 +77,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int) -> pd.DataFrame:
     """
     links = link_values(tables)
     routes = pair_routes(tables, pair)
-    # Each entry describes one path: instants, delays at these instants, number of hops, and number of the path. The
-    # lists are joined only once at the end, because a run may have thousands of rows.
+    # Each entry has instants, delays at these instants, number of hops, and number of the path.
     pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
@@ -109,11 +108,8 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int) -> pd.DataFrame:
 
 @kept
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
-    """Return the instants at which a pair's path changed in either direction. The result is a sorted int64 array of
-    shape (n,) without duplicates, in ns.
-
-    Changes in the return direction are included, because they affect probes and ACKs.
-    """
+    """Return the instants at which a pair's path changed in either direction: sorted int64 array without duplicates, in
+    ns. Changes in the return direction are included, because they affect probes and ACKs."""
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
 
@@ -164,8 +160,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
     """Return the time at which the last node got its new route to one of the pair's hosts. `t_ns` is the time of this
-    route update, and `until_ns` is the time of the next route update. The result is `t_ns` if no node got a new route.
-    """
+    route update, and `until_ns` that of the next. The result is `t_ns` if no node got a new route."""
     last_ns = int(t_ns)
     for station in pair:
         own_ns = tables.entries_ns.get(host_node(station), np.empty(0, dtype=np.int64))
@@ -182,10 +177,8 @@ def route_changes(
 
     After each change, the packets of all flows between the two stations of the change are counted in time windows. Late
     and lost packets are counted whatever the cause is. `metrics/route_changes/causes.py` attributes each packet to a
-    cause.
+    cause. A column is null if the tables that it needs (packets, drops, sockets or queues) are missing.
 
-    tables: The run's tables. A column is null if the tables that it needs (packets, drops, sockets or queues) are
-        missing.
     pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
     attribution_ns: Packets, retransmissions and losses are attributed to a change if they occur at most this time after
         it. If the next change follows earlier, the attribution to this change ends at the next change.
@@ -198,11 +191,8 @@ def route_changes(
             continue
         consequences = _Consequences(tables, flows)
         instants = [0, *(change.t_ns for change in changes), end_ns]
-        for index, change in enumerate(changes):
+        for since_ns, change, next_ns in zip(instants[:-2], changes, instants[2:], strict=True):
             t_ns, before, after = change.t_ns, change.before, change.after
-            # The first entry of `instants` is the run's start, which is not a change. The next change is therefore at
-            # index + 2.
-            next_ns = instants[index + 2]
             # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
@@ -211,9 +201,9 @@ def route_changes(
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
             # If an access link is on both paths, it stays in use. A step of its delay is then not a part of the change.
-            stay = {} if old == new else dict.fromkeys(set(old) & set(new), (instants[index], next_ns))
+            stay = {} if old == new else dict.fromkeys(set(old) & set(new), (since_ns, next_ns))
             row |= _what_changed(
-                before, after, _base_delay_ns(tables, before, (held_ns, instants[index], t_ns), stay),
+                before, after, _base_delay_ns(tables, before, (held_ns, since_ns, t_ns), stay),
                 _base_delay_ns(tables, after, (t_ns, t_ns, next_ns), stay),
             )  # fmt: skip
             row |= _left_behind(tables, before, after, t_ns)
@@ -225,10 +215,9 @@ def route_changes(
 def _base_delay_ns(
     tables: Tables, path: tuple[str, ...] | None, span_ns: tuple[int, int, int], stay: Mapping[Pair, tuple[int, int]]
 ) -> int | None:
-    """Return the sum of the link delays along a path, in ns. None means that there is no path. `span_ns` is (instant,
-    start, end). For a link without a channel, the delay at this instant is used. With a channel, a link's delay varies
-    within a slot, so its minimum from start to end is used. For a link in `stay`, this dict gives the start and end
-    instead."""
+    """Return the sum of the link delays along a path, in ns. `span_ns` is (instant, start, end). A link's delay is that
+    at the instant. With a channel, it varies within a slot, so its minimum from start to end is used. For a link in
+    `stay`, this dict gives the start and end instead."""
     if path is None:
         return None
     links, (at_ns, from_ns, until_ns) = link_values(tables), span_ns
@@ -255,8 +244,7 @@ def _what_changed(
     }
     if before is None or after is None or delay_before_ns is None or delay_after_ns is None:
         return row
-    # The shared links are counted from the source. The last link is left out: two paths that differ only in the last
-    # link count as the same path.
+    # The last link is left out: two paths that differ only in the last link count as the same path.
     shared = 0
     while shared < min(len(before), len(after)) - 1 and before[: shared + 2] == after[: shared + 2]:
         shared += 1
@@ -274,8 +262,7 @@ def _what_changed(
 def _left_behind(
     tables: Tables, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Return the queues at the time of the change. They belong to links on the old path or on the new path, but not on
-    both.
+    """Return the queues at the time of the change, of links that are on only one of the two paths.
 
     With the in-flight rule `drain`, packets on the new path may overtake packets that wait in queues of the old links.
     A packet can be late by at most the time that it waits in these queues (docs/concepts/in-flight-rules.md).
@@ -318,8 +305,8 @@ def _queue_at(tables: Tables, link: Pair, t_ns: int) -> tuple[int, int]:
 
 
 class _Consequences:
-    """Counts the late packets, retransmissions and drops of some flows in time windows. The packets are sorted only
-    once, because a run has about a hundred changes and millions of packets."""
+    """The late packets, retransmissions and drops of some flows. They are sorted only once, because a run has about a
+    hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows
@@ -362,8 +349,7 @@ class _Consequences:
 
 
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
-    """Return by how much a cumulative column of `sockets` grows between two instants. The value at an instant is the
-    value of the last sample at or before this instant."""
+    """Return by how much a cumulative column of `sockets` grows between two instants."""
     mine = tables.of_flow("sockets", flow)
     # Cumulative counters of a socket start at 0. A counter is therefore 0 before the socket's first sample, and in
     # samples in which it is missing.

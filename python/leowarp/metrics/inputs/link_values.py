@@ -31,18 +31,13 @@ class LinkValues:
         self._rate = _steps(tables.timeline, "rate", "rate_bps") | dict(tables.channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Return the propagation delay in force from node `a` to node `b`, in ns. The delay is 0 until the first delay
-        is set, as for a new link in the guest.
-
-        at_ns: int64 array of any shape, or int
-        Returns: float64 array of the shape of `at_ns`
-        """
+        """Return the propagation delay in force from node `a` to node `b`, in ns, as float64 array of the shape of
+        `at_ns`. The delay is 0 until the first delay is set, as for a new link in the guest."""
         t_ns, value = self._delay.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Return the rate in force, in bit/s. The arguments are the same as for `delay_ns`. nan means that there is no
-        rate limit, for example before the first rate event of a link."""
+        """Return the rate in force, in bit/s. nan means no rate limit, as before the first rate event of a link."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 
@@ -75,11 +70,8 @@ class LinkValues:
         return min(start, float(inside.min())) if len(inside) else start
 
     def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-        """Return the bits that a direction can carry in each bin, that is, between two successive edges.
-
-        edges_ns: int64 array of shape (n + 1,), strictly increasing. The value of a bin is nan if the direction has no
-        rate limit in a part of the bin.
-        """
+        """Return the bits that a direction can carry between two successive edges (int64, strictly increasing). The
+        value is nan if the direction has no rate limit in a part of this time."""
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
             return np.zeros(max(len(edges_ns) - 1, 0))
@@ -93,8 +85,7 @@ class LinkValues:
 
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
-    """Return a dict from a direction (a, b) to the step function of a column. Each event of the kind `event` is a
-    step."""
+    """Return the step function of a column for each direction. Each event of the kind `event` is a step."""
     if len(timeline) == 0:
         return {}
     *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)

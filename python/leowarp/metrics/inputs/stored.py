@@ -36,10 +36,8 @@ from leowarp.trace.frames import data_frame
 
 
 def read_tables(run_dir: str | Path) -> Tables:
-    """Return all tables of a run directory.
+    """Return all tables of a run directory. Routes and timeline are empty if the directory lacks them.
 
-    run_dir: A run directory. Only the tables of the run are read. If the directory has no routes or no timeline, the
-        table `routes` or `timeline` is empty.
     Raises TraceError if the directory is not a run, or if a table is damaged or lacks a needed column.
     """
     run_dir = Path(run_dir)
@@ -78,7 +76,7 @@ def tables_of(
         return given[name] if columns is None else given[name].select(columns)
 
     tables = _Stored.of({name: table.schema for name, table in given.items()}, read, where, {})
-    # All tables are read here, so that errors in a table are raised by this function and not by a later metric.
+    # All tables are read here, so that a later metric raises no error about a table.
     for each in fields(Tables):
         getattr(tables, each.name)
     return tables
@@ -96,7 +94,7 @@ class _Stored(Tables):
     def of(
         schemas: Mapping[str, pa.Schema], read: Callable[..., pa.Table], where: str | Path, rows: Mapping[str, int]
     ) -> _Stored:
-        """Return tables with the given schemas. Each table is read when it is first needed.
+        """Return tables with the given schemas.
 
         read: A function that takes a table's name and optional column names, and returns the table.
         where: The name of the source in error messages.
@@ -181,8 +179,7 @@ class _Stored(Tables):
         if name in self.missing:
             return pd.DataFrame({column: pd.Series(dtype=object) for column in columns}), channels
         table = self._read(name)
-        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. In
-        # newer runs, the tables contain the numbers of route changes. The guest uses the same numbers.
+        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here.
         if name == "routes":
             table = with_change_ids(table)
         _check_columns(table, columns, f"{self._where}, table {name}", PLANNED[name])
