@@ -62,10 +62,9 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
     """Return the goodput of a flow in bins: `t_ns` (start of the bin) and `goodput_bps`. If there are fewer than two
     samples, the frame has no rows.
 
-    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count, from `GOODPUT_SERIES`.
-    bin_ns: The length of a bin. The default is the interval of the socket samples, which needs no interpolation.
-    Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), in ascending order. Bins that the samples do not
-        cover are left out.
+    series: The definition of the bytes that count, from `GOODPUT_SERIES`.
+    bin_ns: The length of a bin. The default is the interval of the socket samples, which needs no interpolation. Bins
+        that the samples do not cover are left out.
     Raises TraceError if the length of a bin is not positive.
     """
     t_ns, delivered = counter(tables, flow, series)
@@ -97,17 +96,13 @@ class Life:
     payload_bytes: int | None = None
 
     def rate_bps(self, payload_bytes: float | None) -> float | None:
-        """Return the goodput of a flow in bit/s: its payload divided by its duration. None means that the payload is
-        unknown or the duration is 0."""
+        """Return payload divided by duration. None means that the payload is unknown or the duration is 0."""
         length_ns = self.stop_ns - self.start_ns
         return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
 
 
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
-    """Return when a flow started and stopped.
-
-    flow: The entry plan.flows[number]. The entry's `start_ns`, `stop_ns` and `size_bytes` are used.
-    """
+    """Return when a flow started and stopped. `flow` is its entry in the plan."""
     return _life(tables, number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
 
 
@@ -144,9 +139,6 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
 
     If all payload arrived during the flow's life, the result is exact and does not depend on `series`. If the flow was
     cut off, the result is the counter at the last sample of its life. The last sample is taken when the flow stops.
-
-    lived: The flow's `life(...)`.
-    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count, from `GOODPUT_SERIES`.
     """
     if lived.payload_bytes is not None:
         return float(lived.payload_bytes)
@@ -168,9 +160,6 @@ def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived
 
     Packets are counted in bins of 50 ms by their sending time. If a flow was cut off, its last bins are left out. Some
     packets in these bins may have arrived after the flow's life.
-
-    direction: {DATA, ACK}
-    lived: The flow's `life(...)`.
     """
     bins = tables.of_flow("bins", number)
     if not tables.has("bins") or "delivered_bytes" not in bins:

@@ -23,11 +23,8 @@ def said(tables: Tables, number: int) -> dict[str, Any] | None:
 
 
 def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Return the results of a program flow's iperf3 client as scalars.
-
-    Returns: The scalars of `scalars.of_programs.IPERF3`. A value is None if iperf3 does not report it. All values are
-        None if the program was not iperf3 with the option -J.
-    """
+    """Return the results of a program flow's iperf3 client (`scalars.of_programs.IPERF3`). A value is None if iperf3
+    does not report it, or if the program was not iperf3 with the option -J."""
     given = said(tables, number) or {}
     jitter_ms = given.get("jitter_ms")
     return {
@@ -47,8 +44,8 @@ def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) ->
     connections to the destination.
 
     flows: The flows in `summary.json`.
-    Returns: The values, keyed by the names in `IPERF3`. Values that the trace does not contain are left out. For TCP,
-        the first connection is excluded, because it only negotiates the test.
+    Returns: The values that the trace contains. For TCP, the first connection is excluded, because it only negotiates
+        the test.
     """
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
     udp = [flows[flow] for flow in mine if flows[flow]["kind"] == "udp"]

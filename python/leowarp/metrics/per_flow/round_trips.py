@@ -32,8 +32,7 @@ BIN_NS = 50_000_000
 
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Return the scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All scalars are None
-    without packet truth."""
+    """Return the scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns."""
     row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
     if counted is not None:
@@ -55,9 +54,8 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     """Return the round trips of a flow's stored data packets, and mean round trips per bin of 50 ms for its other
     packets.
 
-    Returns: arrays of shape (n,), of types float64, float64 and bool. The first array has the unsorted round trips in
-        ns. The second array has the number of packets of each round trip. The third array says whether each round trip
-        is exact. The arrays are empty if there is no packet truth, or if no packet arrived in one of the directions.
+    Returns: three arrays of shape (n,): the unsorted round trips in ns, the number of packets of each, and whether each
+        is exact. They are empty without packet truth, or if no packet arrived in one of the directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):
