@@ -56,12 +56,9 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
     """Return two bins: the first bin below the threshold, and the first bin of the recovery that follows.
 
     rate_bps: array of shape (n,). The rate in each bin, beginning at the change.
-    before_bps: The mean rate before the change.
-    share_ratio: The threshold divided by `before_bps`.
-    bins: The rate has recovered when this number of successive bins are at or above the threshold. The recovery begins
-        with the first of these bins.
-    Returns: The index of the bin in which the rate fell, and the index of the bin in which it recovered. (None, None)
-        means that the rate never fell. (k, None) means that the rate fell in bin k and did not recover.
+    share_ratio: The threshold divided by the mean rate before the change, `before_bps`.
+    bins: The number of successive bins at or above the threshold that make a recovery.
+    Returns: The indexes of the two bins. None means that the rate never fell, or did not recover.
 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
@@ -90,10 +87,8 @@ def recoveries(
     begin less than `before_ns` before the change.
 
     changes: The result of `route_changes(...)`. Only `t_ns, source, destination` are used.
-    flows: dict of (source, destination) to list of int. Pass the result of `flow_pairs(plan.flows)`. Flows without
-        socket samples (pings, UDP) have no rows.
-    rule: The rule that says when a flow has recovered.
-    Returns: DataFrame, sorted by time, then by flow.
+    flows: The result of `flow_pairs(plan.flows)`. Flows without socket samples (pings, UDP) have no rows.
+    Returns: DataFrame, sorted by time, then by flow, like the report and the long form.
     """
     rows = []
     for pair, numbers in flows.items():
@@ -112,15 +107,12 @@ def recoveries(
                 rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
                             | life.sender(t_ns, until_ns) | life.resent(t_ns, until_ns)
                             | life.lost(t_ns, until_ns) | life.delay(t_ns, until_ns, rule))  # fmt: skip
-    # Rows of all pairs are sorted by time, because the report and the long form list the changes of a run in this
-    # order.
     rows.sort(key=lambda row: (row["t_ns"], row["flow"]))
     return typed_frame(rows, RECOVERY_COLUMNS)
 
 
 class _Life:
-    """The arrays over time of one flow. They are built once, and used for all changes of the run (up to about a
-    hundred)."""
+    """The arrays over time of one flow, which are built once for all changes of the run (up to about a hundred)."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)
@@ -147,16 +139,12 @@ class _Life:
         self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """Return the depth of the fall of goodput, and the time until the recovery.
-
-        t_ns, until_ns: The time of the route change, and the end of the window after it.
-        Returns: dict of columns of `RECOVERY_COLUMNS`. The dict is empty if the samples do not cover the time from
-            `before_ns` before the change to one bin after it.
-        """
+        """Return the depth of the fall of goodput, and the time until the recovery. The dict is empty if the samples do
+        not cover the time from `before_ns` before the change to one bin after it."""
         when, received = self._when, self._received
         if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
             return {}
-        # All samples within the window are used. The interpolation also needs one more sample on either side.
+        # The interpolation needs one more sample on either side of the window.
         low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
         high = int(np.searchsorted(when, until_ns, side="left")) + 1
         last_ns = min(until_ns, int(when[-1]))
@@ -183,8 +171,7 @@ class _Life:
         }
 
     def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the window, smoothed RTT and state of the sender. These values are computed from the samples after
-        `t_ns`, up to and including `until_ns`."""
+        """Return the window, smoothed RTT and state of the sender in the samples after `t_ns`, up to `until_ns`."""
         inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
@@ -203,8 +190,7 @@ class _Life:
         return row
 
     def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the number of retransmissions from `t_ns` to `until_ns`, and the times of the first and the last
-        retransmission. The dict is empty if packets were not recorded."""
+        """Return the number of retransmissions, and the times of the first and the last one."""
         if not self._has_packets:
             return {}
         inside = slice(*np.searchsorted(self._again, [t_ns, until_ns], side="left"))
@@ -212,16 +198,13 @@ class _Life:
         return {
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": spurious,
-            # Without a retransmission the share is undefined, and a share of 0 would mean that all retransmissions were
-            # needed.
             "spurious_ratio": spurious / len(again) if len(again) else None,
             "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
             "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,
         }
 
     def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return how many data packets were dropped within the time window, and how many near the change. The dict is
-        empty if drops were not recorded."""
+        """Return how many data packets were dropped within the time window, and how many near the change."""
         if not self._knows_drops:
             return {}
         inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
