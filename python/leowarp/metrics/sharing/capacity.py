@@ -38,7 +38,6 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray) -> np.ndarra
     For each bin, the path is the one at the bin's start, even if the route changes within the bin. The slowest link is
     the one with the smallest mean rate in the bin.
 
-    pair: (str, str). The names of the source station and the destination station.
     edges_ns: int64 array of shape (n + 1,), strictly increasing. The edges of the bins.
     Returns: float64 array of shape (n,), in bit/s. A packet counts with its IP length and the overhead that the link
         counts.
@@ -60,14 +59,8 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray) -> np.ndarra
 
 
 def mean_path_capacity(tables: Tables, pair: Pair, start_ns: int, end_ns: int) -> float | None:
-    """Return the mean rate of the path's slowest link from `start_ns` to `end_ns`, in bit/s. The mean is weighted by
-    time. The rate is 0 while there is no path.
-
-    Between two route changes, the path's link with the smallest mean rate counts as the slowest link.
-
-    Returns: The mean. None means that the time span is empty, that there are no routes, or that the path had no rate
-        limit for a part of the time.
-    """
+    """Return the mean rate of the path's slowest link from `start_ns` to `end_ns`, in bit/s, as `mean_in_bins` does.
+    None means an empty time span, no routes, or a path without a rate limit for a part of the time."""
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
     mean = float(mean_in_bins(tables, pair, np.array([start_ns, end_ns]))[0])
@@ -83,8 +76,6 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray) -> np.ndarray
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
-    # Bins are divided where the route changes, because `path_capacity` uses the path at the start of a bin for the
-    # whole bin.
     cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
     rate_bps = path_capacity(tables, pair, cuts_ns)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
@@ -135,14 +126,11 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Return the payload rate at which full segments would fill the path during a flow's life. Also return the flow's
-    goodput divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
+    """Return the payload rate at which full segments would fill the path during a flow's life, and the shares of it
+    that the flow used. The capacity is that of the whole path, even if other flows use a part of it.
 
-    pair: (str, str). The source and destination of the flow.
-    lived: The flow's `life(...)`.
     goodput_bps: The mean goodput of the flow during its life, counted in order at the receiver.
     ip_bytes, ip_header_bytes: The length of the flow's full packets (`network.mtu`), and of their IP header.
-    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`. None means unknown.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns)
     # Goodput counts payload, while the rate of a link counts whole packets. Without the factor `share`, a flow that
@@ -166,7 +154,6 @@ def payload_ratio(
     The segment size is the largest value of `snd_mss_bytes` in the sender's socket samples (the kernel's
     `tcpi_snd_mss`).
 
-    overhead_bytes: The number of bytes that a link counts in addition to an IP packet.
     ip_bytes, ip_header_bytes: The length of a full IP packet, and of its IP header.
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])

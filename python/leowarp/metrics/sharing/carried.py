@@ -38,7 +38,6 @@ time down."""
 def check_carried(tables: Tables, flows: Sequence[Any], end_ns: int, ip_bytes: int, ip_header_bytes: int = 20) -> None:
     """Check every flow of a run.
 
-    flows: The flows of the plan, and after them the connections of programs.
     ip_bytes, ip_header_bytes: The length of a full packet (`network.mtu`), and of its IP header.
     Raises TraceError if a flow delivered more than its last link carried. The message lists all of these flows.
     """
@@ -66,21 +65,19 @@ def check_carried(tables: Tables, flows: Sequence[Any], end_ns: int, ip_bytes: i
 
 @dataclass(frozen=True)
 class _Load:
-    """The data that a flow delivered during its life. They are the payload, the smallest possible number of packets,
-    and the smallest possible headers of a packet."""
+    """The payload that a flow delivered during its life, with the smallest possible number of packets and headers."""
 
     payload_bytes: float
     pkts: float
     headers_bytes: int
 
     def link_bits(self, overhead_bytes: float) -> float:
-        """Return the bits of the flow's packets as a link counts them: the whole IP packet plus `overhead_bytes`."""
         return 8 * (self.payload_bytes + self.pkts * (self.headers_bytes + overhead_bytes))
 
 
 def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
-    """Return the data that a flow delivered. None means that the amount is unknown, or that the flow is a program. Each
-    connection of a program is a separate flow."""
+    """Return the data that a flow delivered. None means that the amount is unknown, or that the flow is a program,
+    whose connections are separate flows."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None
@@ -101,8 +98,8 @@ class _Carried:
 
 
 class _LastLinks:
-    """For each destination, finds the last link directions on the way that have a rate limit. Also finds the bits that
-    these directions carried."""
+    """For each destination, the last link directions on the way that have a rate limit, and the bits that they
+    carried."""
 
     def __init__(self, tables: Tables, ip_bytes: int) -> None:
         self._tables, self._links, self._ip_bytes = tables, link_values(tables), ip_bytes
@@ -139,7 +136,6 @@ class _LastLinks:
         that no direction limits the packets."""
         paths = self._paths(source, destination, lived)
         if len(paths) == 1:
-            # If the flow has only one path during its life, all its packets use this path.
             taken = [link for link in self._tables.links_of(paths[0]) if self._links.is_shaped(*link)]
             if taken:
                 return taken[-1:]
@@ -148,7 +144,6 @@ class _LastLinks:
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:
-        """Return the paths that were in force during a flow's life. Each path occurs once."""
         routes = pair_routes(self._tables, (source, destination))
         t_ns = routes["t_ns"].to_numpy(dtype="int64")
         first, end = np.searchsorted(t_ns, [lived.start_ns, lived.stop_ns], side="right")
@@ -172,8 +167,7 @@ class _LastLinks:
         return None if is_open else self._gates[destination]
 
     def _bits(self, link: Pair, lived: Life, load: _Load) -> float:
-        """Return an upper limit on the bits that a direction carried during a flow's life. The limit may be
-        infinite."""
+        """Return an upper limit on the bits that a direction carried, which may be infinite."""
         key = (link, lived.start_ns, lived.stop_ns)
         if key not in self._most:
             self._most[key] = self._by_rate(link, lived)
@@ -183,9 +177,8 @@ class _LastLinks:
         return min(counted, bits + load.pkts * _ROUNDING_NS * highest_bps / 1e9)
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
-        """Return how many bits a direction can carry during a flow's life. Also return the direction's highest rate in
-        this time. If the direction has no rate limit, the number of bits is infinite. It is also infinite if no limit
-        can be computed."""
+        """Return how many bits a direction can carry during a flow's life, and its highest rate in this time. Without a
+        limit, the number of bits is infinite."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]

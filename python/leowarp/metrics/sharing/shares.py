@@ -57,11 +57,11 @@ SEVERAL = "the TCP flows compete in several groups, or not each with each: see t
 class Shares:
     """The goodput shares of the TCP flows of a run.
 
-    ratio: dict of flow number to float or None. The share of each TCP flow, 0 to 1.
-    reason: dict of flow number to str or None. The reason why the flow has no share. The reason is None if the flow has
-        a share, or if the run has at most one TCP flow.
+    ratio: The share of each TCP flow, 0 to 1.
+    reason: The reason why a flow has no share. The reason is None if the flow has a share, or if the run has at most
+        one TCP flow.
     fairness: The object `fairness` of the summary: `jain_index`, `reason`, and the time from `from_s` to `until_s` in
-        which the flows competed. None means that a value does not apply.
+        which the flows competed.
     """
 
     ratio: dict[int, float | None]
@@ -100,8 +100,7 @@ def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None
 
 
 def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
-    """Return Jain's index of the run's competing flows, or the reason why there is none. The flows must form one group
-    in which every flow competes with every other flow."""
+    """Return Jain's index of the run's competing flows, or the reason why there is none."""
     groups = {found.group(number) for number, rivals in found.rivals.items() if rivals}
     if not groups:
         return {"reason": NO_RIVAL}
@@ -138,8 +137,7 @@ class _Rates:
         self._curves: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
-        """For each flow of a group, return the goodput within `spans` in bit/s. None means that the goodput of a flow
-        is unknown."""
+        """Return the goodput of each flow of a group within `spans`. None means that one of them is unknown."""
         rates = []
         times = spans.tobytes()
         for number in group:
@@ -148,8 +146,7 @@ class _Rates:
                 self._known[key] = self._rate(number, spans)
             rate = self._known[key]
             if rate is None:
-                # A share could be computed from only the flows with known goodput. Such a share would be a different
-                # quantity with the same name.
+                # A share of only the flows with known goodput would be a different quantity with the same name.
                 return None
             rates.append(rate)
         return rates
@@ -167,8 +164,8 @@ class _Rates:
 
 
 def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return instants from a flow's start to its end. For each instant, also return how many bytes were received in
-    order up to this instant. None means that the bytes are unknown."""
+    """Return instants from a flow's start to its end, and how many bytes were received in order up to each. None means
+    that the bytes are unknown."""
     carried = payload_bytes(tables, number, lived)
     if carried is None:
         return None
@@ -183,9 +180,6 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
 
     A flow has a row for each bin that lies within its life. The share and the index are computed over the flow itself,
     and the competitors that live during the whole bin. If there is no such competitor, both values are null.
-
-    flows: The flows in `plan.flows`. Only TCP flows have rows in the result.
-    bin_ns: The length of a bin.
     """
     found = competition(tables, flows, end_ns)
     pieces = []
