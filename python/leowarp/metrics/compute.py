@@ -41,13 +41,11 @@ class Metrics:
     summary: The scalars of the run. Its entry `flows` has the scalars of each flow. `summary.json` stores them too.
     route_changes: The route changes, with the columns of `CHANGE_COLUMNS`.
     causes: The late, lost and retransmitted packets by route change, with the columns of `CAUSE_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. The propagation delay over time. At each time, it is the
-        delay of the path in use.
+    path_delay: For each pair of stations, the propagation delay of the path in use over time.
     balances: The balances of conservation. All balances hold, because a broken balance raises an error.
     warnings: The points to check before the result is trusted.
     end_ns: The length of the run on its own clock.
-    pairs: dict of (source, destination) to list of int. For each pair of stations, the numbers of the flows between
-        them.
+    pairs: For each pair of stations, the numbers of the flows between them.
     recoveries: One row per change and TCP flow, with the columns of `RECOVERY_COLUMNS`.
     """
 
@@ -70,7 +68,7 @@ class Metrics:
     # Series are computed on demand, because a study has thousands of runs and needs only their summaries.
     @cached_property
     def links(self) -> pd.DataFrame:
-        """A table of the link directions to which a packet was offered, with the columns of `LINK_COLUMNS`."""
+        """The link directions to which a packet was offered, with the columns of `LINK_COLUMNS`."""
         return link_use(self.tables, self.end_ns)
 
     @cached_property
@@ -93,14 +91,12 @@ class Metrics:
 
     @cached_property
     def reordering(self) -> pd.DataFrame:
-        """A table with one row per flow and scope, with the columns of `REORDERING_COLUMNS`. A scope is the run, a
-        window, or the time around a change."""
+        """One row per flow and scope (run, window or change), with the columns of `REORDERING_COLUMNS`."""
         return reordering(self.tables, self.pairs)
 
     @cached_property
     def densities(self) -> pd.DataFrame:
-        """The histograms for each row of `reordering`: RD, RBD, n-reordering and extents. The columns are
-        `DENSITY_COLUMNS`."""
+        """The histograms for each row of `reordering`, with the columns of `DENSITY_COLUMNS`."""
         return densities(self.tables, self.pairs)
 
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
@@ -116,7 +112,6 @@ class Metrics:
         """Write `40-metrics.parquet` and `summary.json` into a run directory. Existing files are overwritten.
 
         Raises LeowarpError if one of the two files is a symbolic link.
-        Raises OSError if a file cannot be written.
         """
         run_dir = Path(run_dir)
         write_long_form(self, run_dir / layout.METRICS)
@@ -144,7 +139,7 @@ def metrics(
     plan = with_connections(plan, tables.connections)
     # With `run.ends = "flows"`, a run may be shorter than planned, so the end that the guest reports is preferred.
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
-    # Conservation is checked first, because no number is computed for a run whose packets do not add up.
+    # No number is computed for a run whose packets do not add up.
     balances = check_conservation(tables)
     check_carried(tables, plan.flows, end_ns, plan.network.mtu_bytes, plan.network.ip_header_bytes)
     pairs = flow_pairs(plan.flows)
@@ -155,13 +150,11 @@ def metrics(
         changes=changes,
         causes=causes(tables, pairs),
         path_delay={pair: path_delay(tables, pair, end_ns) for pair in pairs},
-        # Recoveries are computed before the scalars, because some scalars are quantiles over the rows of recoveries.
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
         late=late_away_from_changes(tables, pairs),
         end_ns=end_ns,
     )
     summary = summary_of(evidence) if summary is None else summary
-    # Warnings are computed last, because they use the summary and the late packets that no route change explains.
     return Metrics(
         summary=summary,
         route_changes=changes,

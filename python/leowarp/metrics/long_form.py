@@ -46,18 +46,16 @@ REORDERING_METRICS = {
 
 
 def long_form(result: Metrics) -> pd.DataFrame:
-    """Return all numbers of a run, one per row.
+    """Return all numbers of a run, one per row, with the columns of `LONG_COLUMNS`.
 
-    result: The metrics of a run. Series that are missing in `result` are computed here.
-    Returns: DataFrame with the columns of `LONG_COLUMNS`. The row order is: scalars, route changes, recoveries, causes,
-        reordering and its histograms, goodput, RTT, shares, path delays. Each part is sorted by flow, then by time.
+    The row order is: scalars, route changes, recoveries, causes, reordering and its histograms, goodput, RTT, shares,
+    path delays. Each part is sorted by flow, then by time.
     """
     return _joined(list(_pieces(result)))
 
 
 def _pieces(result: Metrics) -> Iterator[_Piece]:
-    """Yield all numbers of a run in the order of their rows. Most numbers are computed only when the caller asks for
-    them."""
+    """Yield all numbers of a run in the order of their rows. Most are computed only when the caller asks for them."""
     yield _scalars(result.summary)
     yield from _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
     yield from _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
@@ -113,7 +111,6 @@ class _Piece:
     definition: str | list[str]
 
     def rows(self, begin: int, end: int) -> _Piece:
-        """Return some of the rows."""
         if (begin, end) == (0, len(self.value)):
             return self
         arrays = {name: value for name, value in vars(self).items() if isinstance(value, list | np.ndarray)}
@@ -155,7 +152,6 @@ def _texts(pieces: Sequence[_Piece], column: str) -> pa.Array:
 
 
 def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of a column as integers, and a mask of the missing ones."""
     numbers = np.concatenate([np.broadcast_to(getattr(piece, column), len(piece.value)) for piece in pieces])
     missing = np.isnan(numbers)
     numbers[missing] = 0
@@ -163,11 +159,8 @@ def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.nda
 
 
 def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """Return the smallest delay in each second of a step function with too many steps.
-
-    Returns: DataFrame with `t_ns` and `delay_ns`. `t_ns` is the start of a second. `delay_ns` is nan if no path exists
-        during the whole second.
-    """
+    """Return the smallest delay in each second of a step function with too many steps. It is nan if no path exists
+    during the whole second."""
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
     # Each second begins with the delay that is valid at its start. A delay of nan means that there is no path. If a
     # second has a path for only some of the time, fmin ignores the nan.
@@ -180,8 +173,8 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 def write_long_form(result: Metrics, path: Path) -> None:
     """Write the long form as Parquet. The field metadata has the unit and meaning of each column.
 
-    result: The numbers. Each series is computed only when it is written. All rows of 2,000 flows would take 5 GB.
-    path: The file `40-metrics.parquet`. An existing file is replaced. A symbolic link is rejected.
+    Each series is computed only when it is written. All rows of 2,000 flows would take 5 GB. An existing file is
+    replaced. A symbolic link is rejected.
     """
     columns = [
         pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
@@ -219,17 +212,11 @@ def _row_groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
 def _columns(
     prefix: str, frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]], when: str | None
 ) -> list[_Piece]:
-    """Return one piece per column with numbers. The piece's name is `prefix.column`.
-
-    columns: mapping of str to (type, unit, meaning). The form is the same as in `CHANGE_COLUMNS`. Text columns and key
-        columns are left out (`numbers_of`).
-    when: The name of the column with the times, which become `t_ns`. None means that the numbers describe the whole
-        run.
-    """
+    """Return one piece per column with numbers, with the name `prefix.column`. The column `when` becomes `t_ns`. None
+    means that the numbers describe the whole run."""
     if frame.empty:
         return []
-    # The columns `flow` and `when` are converted once for all metrics. In a short run, a few hundred conversions of
-    # short series would take a tenth of the time that the host needs.
+    # In a short run, converting these columns for each metric would take a tenth of the time that the host needs.
     flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
         _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)
@@ -250,8 +237,6 @@ def _piece(
     metric: str, flow: pd.Series | np.ndarray | int | None, t_ns: pd.Series | np.ndarray | None, value: pd.Series,
     unit: str | None, definition: str, index: pd.Series | None = None,
 ) -> _Piece:  # fmt: skip
-    """Return the rows of one metric. A single number in `flow` applies to all rows."""
-
     def numbers(given: pd.Series | np.ndarray | int | None) -> np.ndarray | float:
         if isinstance(given, pd.Series):
             return floats(given)

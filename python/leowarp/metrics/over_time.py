@@ -50,8 +50,7 @@ class Series:
     words: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def word(self, number: int) -> str:
-        """Return the word for the number of a state. If the state is unknown, because it is from a newer version, the
-        result is the number as text."""
+        """Return the word for the number of a state. A state of a newer version has its number as word."""
         return self.words.get(number, str(number))
 
     def of_flow(self, numbers: Metrics, flow: int) -> tuple[np.ndarray, np.ndarray]:
@@ -118,11 +117,8 @@ def _sampled(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.nda
 
 
 def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
-    """Return the mode of a BBR flow in each sample, as computed by `trace.bbr.bbr_modes`. For other congestion
-    controls, the mode is nan.
-
-    samples: The rows of the flow in `sockets`.
-    """
+    """Return the mode of a BBR flow in each of its samples (`trace.bbr.bbr_modes`). For other congestion controls, the
+    mode is nan."""
     # A table of an older run may lack the columns with BBR's gains.
     if flow.congestion_control not in BBR_CONTROLS or not set(BBR_GAINS) <= set(samples.columns):
         return np.full(len(samples), np.nan)
@@ -135,8 +131,6 @@ def _bbr_mode(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.nd
 
 
 def _probed(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    # For a lost probe, the arrival is null, so the difference is nan: the series has the time of the probe but no
-    # value.
     echoes = numbers.tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent

@@ -45,11 +45,9 @@ from leowarp.scenario.workload.mptcp import further_interfaces
 class Evidence:
     """The inputs of scalars: the tables of a run, and values that are computed once for all flows.
 
-    plan: The run's plan. Only the plan's name, flows and MTU are used.
     changes, causes, recoveries: The tables with `CHANGE_COLUMNS`, `CAUSE_COLUMNS` and `RECOVERY_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. The propagation delay of the pair's current path over time.
+    path_delay: The propagation delay of each pair's current path over time.
     late: The late packets that arrived when no route change was near.
-    end_ns: The length of the run on its own clock.
     """
 
     tables: Tables
@@ -92,8 +90,7 @@ def summary_of(run: Evidence) -> dict[str, Any]:
     """Return the content of `summary.json`. The scalars are in the order of their declaration. The costs of the run are
     None, because the trace lacks them.
 
-    Returns: A dict. The dict has the scalars of the run, the objects `fairness` and `drops_by_cause_pkts`, and `flows`.
-        The scalars' names contain the unit. The list `flows` has a dict of scalars per flow, in the order of the plan.
+    Returns: The scalars and objects of the run, and the list `flows` with a dict of scalars per flow of the plan.
     """
     flows = []
     for number, flow in enumerate(run.plan.flows):
@@ -148,13 +145,11 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
-    """Return the scalars of a ping or UDP flow. If a flow has no replies, its delays are one-way delays."""
     tables, flow = run.tables, run.plan.flows[number]
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
     replies = flow.kind == "ping" and bool(flow.replies)
-    # If the table `echoes` is missing, probes were not recorded. If the table `echoes` is empty, no probe was sent. The
-    # summary must distinguish a missing table from an empty one.
+    # If the table is missing, probes were not recorded. If it is empty, no probe was sent.
     probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, lived, changes_ns)
@@ -165,7 +160,6 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
-    """Return the scalars of a program flow. Each connection of the program is a separate flow."""
     ends = identity(number, run.plan.flows[number]) | program_scalars(run.tables, number)
     return ends | iperf3_scalars(run.tables, number) | measure_scalars(run.tables, number, run.end_ns)
 
@@ -192,7 +186,6 @@ def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) ->
 
 
 def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
-    """Return the instants during a flow's life at which its path changed, in either direction."""
     changes_ns = both_ways_ns(run.tables, (flow.source, flow.destination))
     # A change before or after a flow's life cannot affect the flow's packets. If changes outside of the flow's life
     # were included, the share of changes with losses would be too low.
@@ -200,19 +193,15 @@ def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
 
 
 def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
-    """Return the scalars of `ONE_WAY` for all data packets of a TCP flow. All are None if the run did not count
-    delays."""
     counted = delays(tables, number, DATA)
     return dict.fromkeys(scalars.names(ONE_WAY)) if counted is None else counted.scalars("owd")
 
 
 def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | None]:
-    """Return the scalars that count route changes. If the paths between two stations change in both directions at the
-    same instant, this counts as one change."""
+    """Return the scalars that count route changes. With `routing.reverse = "mirror"`, both directions change at once,
+    which counts as one change."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
-    # With `routing.reverse = "mirror"`, both directions change at once. A change of both directions at once counts as
-    # one change.
     ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
     each = pd.DataFrame({
         "change": list(zip(changes["t_ns"], ends, strict=True)),
@@ -228,11 +217,8 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
 
 
 def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """Return the smallest, mean and largest propagation delay, in whole ns, over the data paths of all flows. The mean
-    is weighted by time.
-
-    Times without a path do not count (see `no_path_s`). The values are None if the whole run had no path.
-    """
+    """Return the smallest, mean (over time) and largest propagation delay, in whole ns, over the data paths of all
+    flows. Times without a path do not count (see `no_path_s`)."""
     values, weights = [], []
     for frame in delays.values():
         held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
@@ -252,7 +238,7 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
 
 
 def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
-    """For each pair with flows, add up the times without a path. Return the largest sum in ns."""
+    """Return the time without a path, in ns, of the pair that has most of it."""
     longest = 0
     for frame in delays.values():
         held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))

@@ -44,23 +44,14 @@ queue."""
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
-    """Return the late packets that arrived without a recent path change in either direction.
-
-    pairs: iterable of (source, destination). The flows' ends.
-    Returns: The rows of `packets`, from `late_outside_changes`.
-    """
+    """Return the rows of late packets that arrived without a recent path change in either direction."""
     instants = [np.empty(0, dtype="int64"), *(both_ways_ns(tables, pair) for pair in pairs)]
     return late_outside_changes(tables, np.concatenate(instants), LATE_WITHIN_NS)
 
 
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
-    """Return one sentence per warning. The warnings are in this order: late packets, times without a path, flows (in
-    the order of the summary), links without counters.
-
-    summary: The result of `summary_of(...)`.
-    late: The result of `late_outside_changes`: the late packets that did not arrive soon after a route change. Only
-        `sent_ns` and `flow` are used.
-    """
+    """Return one sentence per warning: late packets, times without a path, flows, links without counters. `late` is the
+    result of `late_outside_changes`."""
     sentences = []
     # On a link with jitter or without order, packets may be late at any time, so late packets are no reason for a
     # warning.
@@ -120,12 +111,10 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
-    """Return a warning if the receiver's window limited a flow for most of its time, and None otherwise. `flow` is an
-    entry of `summary["flows"]`.
+    """Return a warning if the receiver's window limited a flow for most of its time, and None otherwise. If the receive
+    buffer is too small, goodput measures the receiver instead of the path.
 
-    If the receive buffer is too small, goodput measures the receiver instead of the path.
-
-    samples: The rows of this flow in `sockets`, in chronological order.
+    flow, samples: The entry of `summary["flows"]`, and the rows of this flow in `sockets`.
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
@@ -133,8 +122,6 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     # limited by the path, and not by the receiver.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
-    # tcpi_rwnd_limited is cumulative. The result is the sum of the increases between successive samples that are both
-    # outside loss recovery.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None
@@ -145,8 +132,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
 
 
 def nothing_arrived(flow: dict[str, Any]) -> str | None:
-    """Return a warning if a flow lost packets and delivered no packets. Otherwise, return None. `flow` is an entry of
-    `summary["flows"]`."""
+    """Return a warning if a flow (an entry of `summary["flows"]`) lost packets and delivered none."""
     if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
         return None
     return f"nothing arrived of {_named(flow)}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"
