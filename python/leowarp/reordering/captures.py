@@ -24,8 +24,7 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
     for chunk in chunks:
         part = _part(capture.feed(chunk))
         # The first flow may be the only flow, so its packets are measured immediately. If a second flow appears, the
-        # choice of the flow is ambiguous. The function then raises the error below, and the measurement of the first
-        # flow is discarded.
+        # error below discards this measurement.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
     last = _part(capture.finish())
@@ -109,8 +108,7 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
 
 
 def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """If a capture was not made at the flow's receiver, return a warning. None means that the capture was made at the
-    receiver or at an unknown place."""
+    """Return a warning if a capture was certainly not made at the flow's receiver."""
     if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
         return None
     where = {
@@ -137,8 +135,7 @@ def described(flow: Flow) -> str:
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
     """Convert columns from the crate. The bytes have native order, so numpy can use them without copying."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times, so the column of times may be shorter than the others. If the column
-    # of times is shorter, the times cannot be assigned to packets and are dropped.
+    # pcapng's simple packet blocks have no times. The times of a shorter column cannot be assigned to packets.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
@@ -171,7 +168,6 @@ def what_is_there(file: Reading) -> str:
         )
     if (line := skipped_line(file.skipped)) is not None:
         told.append(line)
-    # Reasons for skipping packets are recognised by their texts, because the crate provides no other identifiers.
     if any(" cut to " in skip.why for skip in file.skipped):
         told.append("capture whole packets: tcpdump -s 0")
     if any("link type" in skip.why for skip in file.skipped):

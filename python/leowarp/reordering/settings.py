@@ -74,7 +74,6 @@ class Settings:
 
 
 def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
-    """Return the value as a Python int. Any type of whole number is accepted. Other types raise ScenarioError."""
     # `index` is used, because `int` would silently convert 2.5 to 2, and accept "3".
     try:
         number = index(value)
