@@ -21,7 +21,6 @@ _MARKER_BYTES, _NOTICE_BYTES = 14 + 32, 14 + 60
 
 
 def nodes(run: Run) -> Findings:
-    """Check how many packets enter and leave each forwarding node, and how many packets each station numbered."""
     found = Findings()
     tables = run.tables
     totals = run.nodetotals().set_index("node")
@@ -61,8 +60,7 @@ def _stations(
     run: Run, out: Counter[str], markers: Counter[str], notices: Counter[str], to_own_host: Counter[str],
     copied: Counter[str], found: Findings,
 ) -> None:  # fmt: skip
-    """Check that a station gives a number to each packet that its queue accepts. A packet that the queue refuses is not
-    numbered."""
+    """Check that a station gives a number to each packet that its queue accepts."""
     tables = run.tables
     numbered = Counter[str]()
     for row in run.orders().itertuples(index=False):
@@ -74,8 +72,7 @@ def _stations(
             refused[tables.directions[int(direction)][0]] += 1
     for station in sorted(station.name for station in run.plan.stations):
         passed = out[station] - markers[station] - notices[station] + to_own_host[station] - copied[station]
-        # With move_queue, a queue can refuse packets that already have a number. A link that goes down may lose packets
-        # that already have a number.
+        # With move_queue, or on a link that goes down, packets that already have a number can be lost.
         slack = refused[station] if run.plan.cures.move_queue != "off" or run.plan.routing.in_flight == "drop" else 0
         high = passed - refused[station] + slack
         found.within(f"station {station}", "packets numbered", numbered[host_node(station)], high - slack, high)
@@ -91,8 +88,7 @@ def _copied(run: Run) -> Counter[str]:
 
 
 def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Return two counts for each node: the markers that it sent, and the markers that arrived at it as the end of their
-    path."""
+    """Return the markers that each node sent, and those that arrived at it as the end of their path."""
     sent, ended = Counter[str](), Counter[str]()
     if run.tables.has("merges"):
         for row in run.merges().itertuples(index=False):
@@ -104,8 +100,7 @@ def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
 
 
 def _notices(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Return the number of notices that each node sent over links. Also return the number that each station sent to its
-    own host over the wire."""
+    """Return the notices that each node sent over links, and those that each station sent to its own host."""
     sent, to_own_host = Counter[str](), Counter[str]()
     if run.plan.cures.notify:
         for row in run.notices().itertuples(index=False):

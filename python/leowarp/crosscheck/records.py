@@ -23,8 +23,7 @@ CARRIED_OUT_WITHIN_NS = 1_000_000
 """The guest may apply an event of the timeline late, by at most this time in ns. Some delay is normal, because each
 reading of the agent's clock advances the clock by 512 ns."""
 
-# The size of a marker's packet in bytes (design/cures.md). The packet has an IPv4 header, an ICMP header, a magic
-# number and the marker's number.
+# The size of a marker's packet in bytes: IPv4 and ICMP header, magic number, marker's number (design/cures.md).
 _MARKER_IP_BYTES = 32
 
 T = TypeVar("T", Switch, Notice)
@@ -32,10 +31,8 @@ T = TypeVar("T", Switch, Notice)
 
 @dataclass(frozen=True)
 class Judge:
-    """A run and the actions that its cures require, with one check per table.
-
-    stations: The stored packets of each station. None means that at least one packet of the run was not stored.
-    """
+    """A run and the actions that its cures require, with one check per table. `stations` is None if at least one packet
+    of the run was not stored."""
 
     run: Run
     changes: Changes
@@ -115,8 +112,7 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # The node may switch paths again for the same host. After this second switch, packets no longer use the link of
-        # the old path.
+        # If the node switches again for the same host, packets no longer use the link of the old path.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:
@@ -129,8 +125,8 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link["link_bytes"].sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Return a waiting time in ns. After this time, the acknowledgement of the last packet on the old path can have
-        reached the sender. None means that this check cannot compute the time."""
+        """Return the time in ns after which the acknowledgement of the last packet on the old path can have reached the
+        sender. None means that this check cannot compute it."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
@@ -152,19 +148,16 @@ class Judge:
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """Return a difference of two arrival times in ns: last packet on the old path, minus first packet on the new
-        path."""
+        """Return the arrival of the last packet on the old path, minus that of the first on the new path, in ns."""
         if switch.rests is None:
             return 0
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """At a switch, a node stops using a link. Return the queue at this link. None means that the queue is
-        unknown."""
+        """Return the queue at the link that a node stops using at a switch. None means unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
-        # Arrivals of packets are recorded only at stations. If a link's packets were held, the times at which they
-        # reached the link are unknown.
+        # Arrivals are recorded only at stations. If packets were held, their arrivals at the link are unknown.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
         packets = self.stations.packets
@@ -181,8 +174,7 @@ class Judge:
         return queue_at(sent, t_ns, rate_bps, switch.old_delay_ns, former_ns, self._marker_bytes(t_ns, switch))
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """Return the number of bytes that the marker of a switch takes on the old link. None means that no marker was
-        sent, or that the queue refused it."""
+        """Return the bytes of a switch's marker on the old link. None means that none was sent or accepted."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():
@@ -219,8 +211,7 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Yield each row of a table that matches a required action, together with this action. If a row has no action,
-        or an action has no row, `found` records a difference."""
+        """Yield each row of a table with the required action that it matches. Others become differences in `found`."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1
