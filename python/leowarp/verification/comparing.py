@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_DIFFERENCES = 8
-"""The maximum number of differences that are listed for a file."""
 
 _SLICE_ROWS = 10_000
 
 MOST_FIGURE_BYTES = 256 << 20
-"""The maximum size in bytes of a figure's CSV file, which is read at once."""
 
 FACTS = ("seed", "warnings", "logs")
 """The keys of a manifest that describe the run instead of the machine."""
@@ -94,8 +92,7 @@ def pages_of_both(pair: Pair, name: str) -> Found:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """Return the version of leowarp that made a run. Also return the versions of package and libraries that differ from
-    the current ones.
+    """Return the version of leowarp that made a run, and those of package and libraries that differ from the current.
 
     >>> in_words({"leowarp_version": "0.0.9", "package_sha256": None, "python": {}})[:13]
     'leowarp 0.0.9'
@@ -164,16 +161,14 @@ def _rows(first: pa.Table, again: pa.Table) -> list[str]:
 
 
 def _differing(stored: Any, made: Any) -> list[str]:
-    """Return a sentence for each value that differs between two JSON documents. The sentence names the dotted key of
-    the value."""
+    """Return a sentence for each value that differs between two JSON documents, with its dotted key."""
     first, again = dict(_leaves(stored)), dict(_leaves(made))
     keys = [key for key in {**again, **first} if first.get(key) != again.get(key)]
     return few([differing(key, first.get(key, "missing"), again.get(key, "missing")) for key in keys])
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each value of a JSON document as a pair of dotted key and text. Values are compared as text, so 1, true and
-    1.0 are different."""
+    """Yield the dotted key and text of each value of a JSON document. As text, 1, true and 1.0 are different."""
     entries = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
     if not entries:
         yield key, json.dumps(value, ensure_ascii=False)
@@ -191,7 +186,6 @@ def differing(what: str, stored: str, made: str) -> str:
 
 
 def few(differences: list[str]) -> list[str]:
-    """Shorten a list to the first `MOST_DIFFERENCES` differences. If there are more differences, the list ends with a
-    note."""
+    """Shorten a list to the first `MOST_DIFFERENCES` differences, with a note about the others."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

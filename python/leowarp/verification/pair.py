@@ -23,10 +23,7 @@ REPORT_PAGE = f"{REPORT}/index.html"
 
 @dataclass(frozen=True)
 class Pair:
-    """The run that is verified (`first`) and its second run (`again`).
-
-    scratch: A directory that is deleted after the comparison.
-    """
+    """The run that is verified (`first`) and its second run (`again`). `scratch` is deleted after the comparison."""
 
     first: Run
     again: Run
@@ -35,21 +32,17 @@ class Pair:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """The manifest of the first run."""
         return self.first.manifest
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The expected summary of the first run. It is the second run's summary, but with the first run's costs."""
+        """The second run's summary with the first run's costs: the expected summary of the first run."""
         costs = self.manifest.get("costs", {})
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
     def called(self, directory: str) -> Path:
-        """Return a copy of the second run. The copy has the directory name, the manifest and the cost of the first run.
-
-        A report contains the name of the run's directory, and the name of the machine. The copy has the same names, so
-        its report must be identical to the report of the first run.
-        """
+        """Return a copy of the second run with the directory name, the manifest and the cost of the first run. A report
+        shows the names of directory and machine, so that of the copy must be identical."""
         path = self.scratch / "called" / directory
         if not path.exists():
             left_out = shutil.ignore_patterns(REPORT, MANIFEST, SUMMARY)
@@ -63,7 +56,7 @@ class Pair:
 
     def drawn(self, page: str) -> Path | str:
         """Draw a page of the second run again. Return the page's directory, or the reason why it cannot be drawn."""
-        # This function is called for each picture of a report, but draws the report only once.
+        # A report is asked for with each of its pictures, but drawn only once.
         if page not in self._drawn:
             self._drawn[page] = self._draw(page)
         return self._drawn[page]
@@ -88,8 +81,7 @@ class Pair:
     def _draw_report(self, path: Path, made: dict[str, Any]) -> None:
         from leowarp import report
 
-        # A new report rewrites every figure file that the directory already has, and its page lists these files. If the
-        # new report leaves a figure file empty, the file belongs to an earlier report.
+        # A new report rewrites every figure file that the directory already has, and its page lists these files.
         (path / FIGURES).mkdir(parents=True)
         for file in (self.first.path / FIGURES).iterdir():
             if file.suffix.removeprefix(".") in report.FORMATS:
@@ -98,7 +90,6 @@ class Pair:
 
 
 def _linked(source: str, target: str) -> None:
-    """Copy a file, by a hard link if possible."""
     try:
         os.link(source, target)
     except OSError:

@@ -40,8 +40,7 @@ class Stage:
     compare: A function `compare(pair, name)` that returns the verdict on a file. None means that the files are
         compared only with the manifest.
     why: The reason why the stage is not compared, or is only reported.
-    is_of_version: True if a difference does not count as an error when another version of leowarp made the file. Such a
-        difference is only reported.
+    is_of_version: True if a difference is only reported when another version of leowarp made the file.
     is_repeatable: True if every run of the plan must give the same files.
     is_drawn: True if the files are drawn from the trace. Drawn files are not compared if the traces differ.
     """
@@ -56,7 +55,6 @@ class Stage:
     is_drawn: bool = False
 
     def has(self, name: str) -> bool:
-        """Return whether a file belongs to this stage."""
         return any(fnmatchcase(name, pattern) for pattern in self.files)
 
 
@@ -102,8 +100,7 @@ STAGES = (
         why="the messages of the guest's kernel are no result: differences are only reported", is_repeatable=False,
     ),
 )  # fmt: skip
-"""The stages in order. Later stages are computed from earlier ones. If several stages differ, the cause is therefore in
-the first of them."""
+"""The stages in order. Later stages are computed from earlier ones, so the cause is in the first that differs."""
 
 DRAWN_FROM = ("routes", "timeline", "trace")
 """The stages from which later stages are computed."""
@@ -116,8 +113,7 @@ STUDIES = (
     ("claims, figures and pages", "not compared with second runs, only with the manifest",
      "they need every run; `leowarp reproduce` and `leowarp study` write them anew from the runs that exist"),
 )  # fmt: skip
-"""The rows of the table for a study or a reproduction. They say what is compared and how, and why other parts are not
-compared."""
+"""The rows of the table for a study or a reproduction."""
 
 
 def stage_of(name: str) -> Stage | None:
@@ -126,8 +122,7 @@ def stage_of(name: str) -> Stage | None:
 
 
 def left_out(kind: str) -> list[tuple[str, str]]:
-    """Return the parts of a run or a study that are not compared, or are only reported. Each part is paired with the
-    reason."""
+    """Return the parts of a run or a study that are not compared, or only reported, each with the reason."""
     if kind == RUN:
         return [(stage.name, stage.why) for stage in STAGES if stage.why]
     return [(what, why) for what, _, why in STUDIES]
