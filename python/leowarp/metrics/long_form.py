@@ -51,7 +51,8 @@ def long_form(result: Metrics) -> pd.DataFrame:
     The row order is: scalars, route changes, recoveries, causes, reordering and its histograms, goodput, RTT, shares,
     path delays. Each part is sorted by flow, then by time.
     """
-    return _joined(list(_pieces(result)))
+    nullable = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
+    return _table(list(_pieces(result))).to_pandas(types_mapper=nullable.get)
 
 
 def _pieces(result: Metrics) -> Iterator[_Piece]:
@@ -118,26 +119,14 @@ class _Piece:
         return replace(self, **shorter)
 
 
-def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
-    """Join all pieces, with pandas' types that allow null integers."""
-    return pd.DataFrame({
-        "metric": pd.Series(_texts(pieces, "metric"), dtype="str"),
-        **{name: pd.arrays.IntegerArray(*_integers(pieces, name)) for name in ("flow", "t_ns", "index")},
-        "value": np.concatenate([piece.value for piece in pieces]),
-        "unit": pd.Series(_texts(pieces, "unit"), dtype="str"),
-        "definition": pd.Series(_texts(pieces, "definition"), dtype="str"),
-    })  # fmt: skip
-
-
-def _table(pieces: Sequence[_Piece], schema: pa.Schema) -> pa.Table:
-    """Join all pieces as an Arrow table with the columns of `_joined`. A data frame would need memory for two more
-    copies of each text."""
+def _table(pieces: Sequence[_Piece]) -> pa.Table:
+    """Join all pieces. The field metadata has the unit and meaning of each column."""
     columns = {name: _texts(pieces, name) for name in ("metric", "unit", "definition")}
     for name in ("flow", "t_ns", "index"):
         values, missing = _integers(pieces, name)
         columns[name] = pa.array(values, mask=missing)
     columns["value"] = pa.array(np.concatenate([piece.value for piece in pieces]), from_pandas=True)
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    return pa.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)
 
 
 def _texts(pieces: Sequence[_Piece], column: str) -> pa.Array:
@@ -171,21 +160,17 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 
 
 def write_long_form(result: Metrics, path: Path) -> None:
-    """Write the long form as Parquet. The field metadata has the unit and meaning of each column.
+    """Write the long form as Parquet.
 
     Each series is computed only when it is written. All rows of 2,000 flows would take 5 GB. An existing file is
     replaced. A symbolic link is rejected.
     """
-    columns = [
-        pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
-    ]
-    schema = pa.schema(columns, metadata={"leowarp.table": "metrics"})
     plainfiles.refuse_link(path)
     # The series in long form need neither the table `bins` nor the table `packets`.
     result.tables.release_large("bins", "packets")
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
         for rows in _row_groups(_pieces(result)):
-            writer.write_table(_table(rows, schema))
+            writer.write_table(_table(rows))
 
 
 _GROUP_ROWS = 1 << 20
@@ -297,3 +282,8 @@ LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "definition": (pa.string(), "", "exact definition of the value"),
 }  # fmt: skip
 """The columns of `40-metrics.parquet`."""
+
+_SCHEMA = pa.schema(
+    [pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()],
+    metadata={"leowarp.table": "metrics"},
+)
