@@ -18,7 +18,7 @@ import pandas as pd
 from leowarp import scalars
 from leowarp.metrics.inputs.changes import both_ways_ns
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths
 from leowarp.metrics.network.cures import cure_scalars
 from leowarp.metrics.network.queues import drops_by_cause
 from leowarp.metrics.per_flow.acknowledgements import acknowledgement_scalars
@@ -106,7 +106,6 @@ def _of_run(run: Evidence) -> dict[str, Any]:
         "name": run.plan.name,
         **_change_scalars(run.changes, known=tables.has("packets")),
         **_delay_scalars(run.path_delay, run.end_ns),
-        "no_path_s": _no_path_ns(run.path_delay, run.end_ns) / 1e9,
         "drops_pkts": len(tables.drops) if tables.knows_drops else None,
         "drops_by_cause_pkts": drops_by_cause(tables) if tables.knows_drops else None,
         **cure_scalars(tables),
@@ -216,31 +215,20 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
     }
 
 
-def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:
+def _delay_scalars(delays: dict[Pair, pd.DataFrame], end_ns: int) -> dict[str, Any]:
     """Return the smallest, mean (over time) and largest propagation delay, in whole ns, over the data paths of all
-    flows. Times without a path do not count (see `no_path_s`)."""
-    values, weights = [], []
+    flows. Times without a path do not count, but that of the pair that has most of it is the scalar `no_path_s`."""
+    values, weights, gaps_ns = [np.zeros(0)], [np.zeros(0)], [0]
     for frame in delays.values():
-        held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
-        known = frame["delay_ns"].notna().to_numpy()
-        values.append(frame["delay_ns"].to_numpy(dtype="float64")[known])
-        weights.append(held[known])
-    # A row of length 0 exists if a route and a delay change at the run's end, so rows of length 0 are left out.
-    value, weight = np.concatenate(values or [np.zeros(0)]), np.concatenate(weights or [np.zeros(0)])
-    inside = weight > 0
-    if not inside.any():
-        return dict.fromkeys(scalars.names(PATH_DELAY))
-    return {
-        "path_delay_min_ns": int(value[inside].min()),
-        "path_delay_mean_ns": round(float(np.average(value[inside], weights=weight[inside]))),
-        "path_delay_max_ns": int(value[inside].max()),
-    }
-
-
-def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
-    """Return the time without a path, in ns, of the pair that has most of it."""
-    longest = 0
-    for frame in delays.values():
-        held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
-        longest = max(longest, int(held[frame["delay_ns"].isna().to_numpy()].sum()))
-    return longest
+        held_ns, delay_ns = np.diff(np.append(integers(frame["t_ns"]), end_ns)), floats(frame["delay_ns"])
+        # A row of length 0 exists if a route and a delay change at the run's end, so rows of length 0 are left out.
+        known = ~np.isnan(delay_ns) & (held_ns > 0)
+        values.append(delay_ns[known])
+        weights.append(held_ns[known])
+        gaps_ns.append(int(held_ns[np.isnan(delay_ns)].sum()))
+    row: dict[str, Any] = dict.fromkeys(scalars.names(PATH_DELAY)) | {"no_path_s": max(gaps_ns) / 1e9}
+    value, weight = np.concatenate(values), np.concatenate(weights)
+    if len(value):
+        row["path_delay_min_ns"], row["path_delay_max_ns"] = int(value.min()), int(value.max())
+        row["path_delay_mean_ns"] = round(float(np.average(value, weights=weight)))
+    return row

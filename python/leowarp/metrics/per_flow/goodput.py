@@ -2,9 +2,8 @@
 """The goodput of flows: payload over time, over a flow's life or in bins. All goodputs of a run are computed here.
 
 A flow lives from its first SYN or datagram until it is complete, until it is stopped, or until the run ends. A flow
-with a size is complete when its last payload byte has arrived. A connection of a program lives until its last packet. A
-mean goodput over a time that differs from the flow's life is misleading. For example, assume that the time begins at a
-short flow's first socket sample. The flow may then seem faster than its link.
+with a size is complete when its last payload byte has arrived. A connection of a program lives until its last packet.
+Over the time from its first socket sample, a short flow may seem faster than its link.
 """
 
 from __future__ import annotations
