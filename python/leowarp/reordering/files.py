@@ -53,9 +53,7 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
         packet and byte at fault.
     """
     source = source or Source()
-    with _opened(path) as stream:
-        name = _name(path)
-        kind = source.format or _format_of(stream, name)
+    with _opened(path, source) as (stream, name, kind):
         if kind in ("text", "pcap"):
             read = _text if kind == "text" else _capture
             yield Reading(name, kind, lambda this: read(this, stream, source, bits))
@@ -208,9 +206,7 @@ def survey(path: Path | str, *, source: Source | None = None) -> Survey:
     """
     source = source or Source()
     # The file is opened only once, because data from a pipe cannot be read again.
-    with _opened(path) as stream:
-        name = _name(path)
-        kind = source.format or _format_of(stream, name)
+    with _opened(path, source) as (stream, name, kind):
         if kind != "pcap":
             raise ScenarioError(f"{name} is read as {kind}, which has no flows: only captures have")
         file = Reading(name, kind, lambda this: iter(()))
@@ -219,21 +215,19 @@ def survey(path: Path | str, *, source: Source | None = None) -> Survey:
     return Survey(file.flows, file.counts, file.skipped)
 
 
-def _name(path: Path | str) -> str:
-    return "standard input" if str(path) == "-" else str(path)
-
-
 @contextmanager
-def _opened(path: Path | str) -> Iterator[BinaryIO]:
+def _opened(path: Path | str, source: Source) -> Iterator[tuple[BinaryIO, str, str]]:
+    """Yield an open file, with its name in messages and its format."""
     if str(path) == "-":
-        yield sys.stdin.buffer
+        stream, name = sys.stdin.buffer, "standard input"
+        yield stream, name, source.format or _format_of(stream, name)
         return
     try:
         stream = Path(path).open("rb")  # noqa: SIM115, closed below
     except OSError as error:
         raise ScenarioError(f"cannot read {path}: {error.strerror}", hint="a file, or - for standard input") from error
     with stream:
-        yield stream
+        yield stream, str(path), source.format or _format_of(stream, str(path))
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
