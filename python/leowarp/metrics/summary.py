@@ -123,6 +123,7 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
     row = _of_flow(run, number, lived, changes_ns)
+    goodput_bps = row["goodput_mean_bps"]
     return (
         row
         | round_trip_scalars(tables, number)
@@ -131,15 +132,7 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
         | recovery_scalars(run.recoveries, number)
         | acknowledgement_scalars(tables, number, flow.source, is_only_sender=run.tcp_senders[flow.source] == 1)
         | {"share_ratio": run.shares.ratio[number], "share_reason": run.shares.reason[number]}
-        | capacity_scalars(
-            tables,
-            number,
-            (flow.source, flow.destination),
-            lived,
-            row["goodput_mean_bps"],
-            run.plan.network.mtu_bytes,
-            run.plan.network.ip_header_bytes,
-        )
+        | capacity_scalars(tables, number, (flow.source, flow.destination), lived, goodput_bps, run.plan.network)
     )
 
 

@@ -85,14 +85,7 @@ def identity(number: int, flow: Any) -> dict[str, Any]:
 
 
 def flow_summary(
-    tables: Tables,
-    number: int,
-    flow: Any,
-    lived: Life,
-    end_ns: int,
-    *,
-    is_only_sender: bool = True,
-    is_only_receiver: bool = True,
+    tables: Tables, number: int, flow: Any, lived: Life, end_ns: int, *, is_only_sender: bool, is_only_receiver: bool
 ) -> dict[str, Any]:
     """Return the scalars of a flow. A value that the run did not record is None. The scalars' names stay the same in
     all versions of leowarp.

@@ -108,11 +108,13 @@ def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
         {"t_ns": t_ns, "flow": 1, "bytes_received": received.astype("float64"), "snd_mss_bytes": 1448.0}
     )
     steady = dataclasses.replace(tables, sockets=sockets)
-    assert below_capacity_ratio(steady, 1, DOWN, Life(0, 60 * S)) == pytest.approx(27 / 60, abs=1e-12)
+    assert below_capacity_ratio(steady, 1, DOWN, Life(0, 60 * S), share) == pytest.approx(27 / 60, abs=1e-12)
     # The flow starts at 10.5 s, so the first complete second of its life begins at 11 s.
-    assert below_capacity_ratio(steady, 1, DOWN, Life(10 * S + S // 2, 60 * S)) == pytest.approx(16 / 49, abs=0.03)
-    assert below_capacity_ratio(steady, 1, DOWN[::-1], Life(0, 60 * S)) is None
-    assert below_capacity_ratio(steady, 1, DOWN, Life(0, S // 2)) is None
+    assert below_capacity_ratio(steady, 1, DOWN, Life(10 * S + S // 2, 60 * S), share) == pytest.approx(
+        16 / 49, abs=0.03
+    )
+    assert below_capacity_ratio(steady, 1, DOWN[::-1], Life(0, 60 * S), share) is None
+    assert below_capacity_ratio(steady, 1, DOWN, Life(0, S // 2), share) is None
 
 
 def test_no_path_carries_nothing_and_an_unshaped_one_has_no_capacity(access):

@@ -6,6 +6,8 @@ The capacity is the rate of the slowest link. It does not depend on delay, loss 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from leowarp.metrics.inputs.changes import pair_routes
@@ -86,16 +88,9 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray) -> np.ndarray
     return np.add.reduceat(rate_bps * np.diff(cuts_ns), first) / np.diff(edges_ns)
 
 
-def below_capacity_ratio(
-    tables: Tables,
-    number: int,
-    pair: Pair,
-    lived: Life,
-    ip_bytes: int = IP_BYTES,
-    ip_header_bytes: int = IPV4_HEADER_BYTES,
-) -> float | None:
+def below_capacity_ratio(tables: Tables, number: int, pair: Pair, lived: Life, share: float) -> float | None:
     """Return the share of a flow's life in which its goodput was low: below `BELOW_RATIO` times the capacity of its
-    path.
+    path. `share` is the `payload_ratio` of the flow.
 
     Only complete seconds of the run's clock count. Each second must lie within the flow's life, and end no later than
     the flow's last sample. The capacity in a second is the mean rate of the slowest link on the current path. If the
@@ -111,37 +106,31 @@ def below_capacity_ratio(
     if len(edges_ns) < 2:
         return None
     goodput_bps = np.diff(np.interp(edges_ns, t_ns, received)) * 8e9 / BELOW_BIN_NS
-    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
     carries_bps = mean_in_bins(tables, pair, edges_ns) * share
     known = carries_bps > 0
     return float((goodput_bps[known] < BELOW_RATIO * carries_bps[known]).mean()) if known.any() else None
 
 
 def capacity_scalars(
-    tables: Tables,
-    number: int,
-    pair: Pair,
-    lived: Life,
-    goodput_bps: float | None,
-    ip_bytes: int = IP_BYTES,
-    ip_header_bytes: int = IPV4_HEADER_BYTES,
+    tables: Tables, number: int, pair: Pair, lived: Life, goodput_bps: float | None, network: Any
 ) -> dict[str, float | None]:
     """Return the payload rate at which full segments would fill the path during a flow's life, and the shares of it
     that the flow used. The capacity is that of the whole path, even if other flows use a part of it.
 
     goodput_bps: The mean goodput of the flow during its life, counted in order at the receiver.
-    ip_bytes, ip_header_bytes: The length of the flow's full packets (`network.mtu`), and of their IP header.
+    network: The plan's `network`, with the length of full packets and of their IP header.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns)
     # Goodput counts payload, while the rate of a link counts whole packets. Without the factor `share`, a flow that
     # fills the link with full segments would have a ratio of goodput to rate of 0.956, not 1.
-    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
+    overhead = overhead_bytes(tables, pair)
+    share = payload_ratio(tables, number, overhead, network.mtu_bytes, network.ip_header_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
     return {
         "path_capacity_mean_bps": carries,
         "capacity_used_ratio": used,
-        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, ip_bytes, ip_header_bytes),
+        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, share),
     }
 
 

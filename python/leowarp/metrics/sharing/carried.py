@@ -48,13 +48,12 @@ def check_carried(tables: Tables, flows: Sequence[Any], end_ns: int, ip_bytes: i
         load = _load(tables, number, flow.kind, lived, ip_bytes, ip_header_bytes)
         if load is None or load.payload_bytes == 0 or lived.stop_ns <= lived.start_ns:
             continue
-        carried = last.carried(flow.source, flow.destination, lived, load)
-        if carried is not None and load.link_bits(carried.overhead_bytes) > carried.bits:
+        where, bits, overhead_bytes = last.carried(flow.source, flow.destination, lived, load)
+        if load.link_bits(overhead_bytes) > bits:
             wrong.append(
                 f"flow {number}: {load.payload_bytes:.0f} bytes of payload in "
                 f"{(lived.stop_ns - lived.start_ns) / 1e9:g} s are at least {load.pkts:.0f} packets and "
-                f"{load.link_bits(carried.overhead_bytes) / 8:.0f} bytes, of which {carried.where} carried "
-                f"{carried.bits / 8:.0f} at most"
+                f"{load.link_bits(overhead_bytes) / 8:.0f} bytes, of which {where} carried {bits / 8:.0f} at most"
             )
     if wrong:
         raise TraceError(
@@ -88,15 +87,6 @@ def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip
     return None if came is None else _Load(came.payload_bytes, came.pkts, headers)
 
 
-@dataclass(frozen=True)
-class _Carried:
-    """An upper limit on the bits that the last links of a flow carried during the flow's life."""
-
-    where: str
-    bits: float
-    overhead_bytes: float
-
-
 class _LastLinks:
     """For each destination, the last link directions on the way that have a rate limit, and the bits that they
     carried."""
@@ -120,16 +110,17 @@ class _LastLinks:
         self._gates: dict[str, list[Pair]] = {}
         self._most: dict[tuple[Pair, int, int], tuple[float, float]] = {}
 
-    def carried(self, source: str, destination: str, lived: Life, load: _Load) -> _Carried | None:
-        """Return an upper limit on the bits that reached a destination during a flow's life, or None."""
+    def carried(self, source: str, destination: str, lived: Life, load: _Load) -> tuple[str, float, float]:
+        """Return the links that a flow passed last, an upper limit on the bits that they carried during its life, and
+        the overhead in bytes that they count at least. Without such links, the limit is infinite."""
         last = self._of(source, destination, lived)
         if not last:
-            return None
+            return "", math.inf, 0.0
         bits = sum(self._bits(link, lived, load) for link in last)
         # The kernel's own queueing disciplines count an Ethernet header, even if the link has another overhead.
         overhead = min(ETHERNET_BYTES, *(self._overhead_bytes(link) for link in last))
         where = f"{'>'.join(last[0])} alone" if len(last) == 1 else f"its {len(last)} last links together"
-        return _Carried(where, bits, overhead) if math.isfinite(bits) else None
+        return where, bits, overhead
 
     def _of(self, source: str, destination: str, lived: Life) -> list[Pair] | None:
         """For each possible path of a flow's packets, return the last link direction that has a rate limit. None means
