@@ -102,22 +102,16 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
             f"{pkts:,} segments are several in one (up to {longest_bytes:,} bytes{unit}): each counts as one packet, "
             "and reordering inside it is not seen (ethtool -K DEVICE gro off lro off, at a sender tso off gso off)"
         )
-    if (note := _place_note(this.captured_at, flow)) is not None:
-        notes.append(note)
+    at = this.captured_at
+    if at is not None and at.places and "receiver" not in at.places:
+        where = {
+            ("sender",): "where the flow is sent",
+            ("middle",): "on the flow's way",
+            ("sender", "middle"): "where the flow is sent, or on its way",
+        }[at.places]
+        advice = "--protocol icmp-reply measures the replies" if flow.protocol == "icmp" else "capture at the receiver"
+        notes.append(f"captured {where} ({at.evidence}): the network behind it shows in nothing here; {advice}")
     return notes
-
-
-def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """Return a warning if a capture was certainly not made at the flow's receiver."""
-    if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
-        return None
-    where = {
-        ("sender",): "where the flow is sent",
-        ("middle",): "on the flow's way",
-        ("sender", "middle"): "where the flow is sent, or on its way",
-    }[captured_at.places]
-    advice = "--protocol icmp-reply measures the replies" if flow.protocol == "icmp" else "capture at the receiver"
-    return f"captured {where} ({captured_at.evidence}): the network behind it shows in nothing here; {advice}"
 
 
 def described(flow: Flow) -> str:
