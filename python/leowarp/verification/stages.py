@@ -54,9 +54,6 @@ class Stage:
     is_repeatable: bool = True
     is_drawn: bool = False
 
-    def has(self, name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in self.files)
-
 
 _OTHER_METRICS = "another version of leowarp may compute other numbers: its differences are only reported"
 
@@ -118,7 +115,7 @@ STUDIES = (
 
 def stage_of(name: str) -> Stage | None:
     """Return the stage of a file in a run directory. None means that runs have no file with this name."""
-    return next((stage for stage in STAGES if stage.has(name)), None)
+    return next((stage for stage in STAGES if any(fnmatchcase(name, pattern) for pattern in stage.files)), None)
 
 
 def left_out(kind: str) -> list[tuple[str, str]]:
