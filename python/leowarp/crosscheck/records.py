@@ -193,8 +193,7 @@ class Judge:
         return int(delays.min()) if len(delays) else 0
 
     def _link(self, direction: int) -> Link:
-        a, b, _ = self.run.tables.directions[int(direction)]
-        return a, b
+        return self.run.tables.directions[int(direction)][:2]
 
     def _direction(self, link: Link) -> int | None:
         return self.run.tables.direction_of(*link)
