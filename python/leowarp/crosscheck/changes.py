@@ -65,7 +65,7 @@ class Notice:
 
     told, destination: The node of the host that gets the notice, and of the host to which its packets go.
     link: The link over which the notice's node sends: the old link if the notice precedes the change, or the new link.
-    wait_ns: The waiting time in a false notice. That of a true notice is computed from `switch` and `answer_ns`.
+    wait_ns: The waiting time in a false notice. For a true notice, `switch` and `answer_ns` give the waiting time.
     switch: The switch that a true notice announces.
     answer_ns: The travel time from the destination to the host, minus the travel time of the notice, in ns. None means
         that there is no path.

@@ -111,8 +111,8 @@ class _LastLinks:
         self._most: dict[tuple[Pair, int, int], tuple[float, float]] = {}
 
     def carried(self, source: str, destination: str, lived: Life, load: _Load) -> tuple[str, float, float]:
-        """Return the links that a flow passed last, an upper limit on the bits that they carried during its life, and
-        the overhead in bytes that they count at least. Without such links, the limit is infinite."""
+        """Return the links that a flow passed last, an upper limit on their bits during its life, and their least
+        overhead in bytes. Without such links, the limit is infinite."""
         last = self._of(source, destination, lived)
         if not last:
             return "", math.inf, 0.0
