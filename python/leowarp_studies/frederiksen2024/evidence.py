@@ -196,8 +196,9 @@ def isl_delay_span_ns(run: Run) -> int:
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.end_ns
         if path is not None:
             # Within a route, delays change only every `step_ns`, so other instants need not be evaluated.
-            isls, delay_ns = list(itertools.pairwise(path[1:-1])), run.link_values.delay_ns
-            values += [sum(int(delay_ns(*isl, at)) for isl in isls) for at in range(int(t_ns), until_ns, step_ns)]
+            isls = list(itertools.pairwise(path[1:-1]))
+            for at_ns in range(int(t_ns), until_ns, step_ns):
+                values.append(sum(int(run.link_values.delay_ns(a, b, at_ns)) for a, b in isls))
     return max(values) - min(values)
 
 

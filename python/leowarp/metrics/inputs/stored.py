@@ -109,7 +109,10 @@ class _Stored(Tables):
             # another program, gives a clear error instead of a traceback.
             _check_columns(schemas[name].empty_table(), NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
             told = schemas[name].metadata or {}
-            for key, text in ((key, told[key.encode()]) for key in _NAMES if key.encode() in told):
+            for key in _NAMES:
+                text = told.get(key.encode())
+                if text is None:
+                    continue
                 if first.setdefault(key, (name, text))[1] != text:
                     raise TraceError(
                         f"cannot read {where}: the tables {first[key][0]} and {name} have other {key}, so they are of "

@@ -29,14 +29,20 @@ DENSITIES = tuple(schema.DENSITY_KINDS.values())
 """The kinds of histogram. The index of a kind is its number in the table `densities`."""
 
 SCALARS = {
-    **{name: name for name in ("reordered_ratio", "reordered3_ratio", "mean_displacement_pkts", "entropy_nats",
-                               "buffer_mean_pkts", "late_time_mean_ns", "late_time_max_ns", "density_beyond_pkts")},
+    "reordered_ratio": "reordered_ratio",
+    "reordered3_ratio": "reordered3_ratio",
+    "mean_displacement_pkts": "mean_displacement_pkts",
+    "entropy_nats": "entropy_nats",
+    "buffer_mean_pkts": "buffer_mean_pkts",
     "reordering_extent_mean_pkts": "extent_mean_pkts",
     "reordering_extent_max_pkts": "extent_max_pkts",
+    "late_time_mean_ns": "late_time_mean_ns",
+    "late_time_max_ns": "late_time_max_ns",
     "byte_offset_max_bytes": "byte_offset_max_bytes",
     "reordering_discontinuities": "discontinuities",
     "reordering_free_run_mean_pkts": "run_mean_pkts",
-}  # fmt: skip
+    "density_beyond_pkts": "density_beyond_pkts",
+}
 """The reordering scalars of a flow in the summary, for the whole run. For each scalar, the value is the name of its
 column in `REORDERING_COLUMNS`."""
 
