@@ -48,6 +48,7 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
     Returns: DataFrame with `t_ns` (int64), `path` (tuple of node names from the source on, None = no path), `path_id`,
         and `change_id`. Each update is valid until the next one. `change_id` is missing if the update keeps the path.
+        The result is shared, and must not be modified.
     """
     if len(tables.routes) == 0:
         return _no_routes()
@@ -109,7 +110,10 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int) -> pd.DataFrame:
 @kept
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
     """Return the instants at which a pair's path changed in either direction: sorted int64 array without duplicates, in
-    ns. Changes in the return direction are included, because they affect probes and ACKs."""
+    ns. Changes in the return direction are included, because they affect probes and ACKs.
+
+    The result is shared, and must not be modified.
+    """
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
 
@@ -139,7 +143,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     in the routes table.
 
     The first path of the run is not a change. It is also a change if the stations lose their path, or have a path again
-    after a gap.
+    after a gap. The list is shared, and must not be modified.
     """
     routes = pair_routes(tables, pair)
     paths = list(routes["path"])
@@ -215,9 +219,9 @@ def route_changes(
 def _base_delay_ns(
     tables: Tables, path: tuple[str, ...] | None, span_ns: tuple[int, int, int], stay: Mapping[Pair, tuple[int, int]]
 ) -> int | None:
-    """Return the sum of the link delays along a path, in ns. `span_ns` is (instant, start, end). A link's delay is that
-    at the instant. With a channel, it varies within a slot, so its minimum from start to end is used. For a link in
-    `stay`, this dict gives the start and end instead."""
+    """Return the sum of the link delays along a path, in ns. None means that there is no path. `span_ns` is (instant,
+    start, end). A link's delay is that at the instant. With a channel, it varies within a slot, so its minimum from
+    start to end is used. For a link in `stay`, this dict gives the start and end instead."""
     if path is None:
         return None
     links, (at_ns, from_ns, until_ns) = link_values(tables), span_ns

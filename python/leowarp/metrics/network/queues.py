@@ -26,7 +26,9 @@ DROP_STEMS = ("queue", "loss", "down")
 @kept
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     """Return the queue length of a direction as a step function of time, from 0 to `end_ns`. The columns are `t_ns,
-    queue_pkts, queue_bytes, queue_max_pkts`.
+    queue_pkts, queue_bytes, queue_max_pkts`. The frame is shared, and must not be modified.
+
+    The trace has a row only when a value changes. A value is valid until the next row. The queue is empty at time 0.
 
     Raises TraceError if a row has no time.
     """
