@@ -26,6 +26,7 @@ class Rests:
     old_ns: The longest time on the old path, with the transmission of one full packet at each further link. If a link's
         delay changes at the switch, the larger delay is used.
     new_ns: The shortest time on the new path.
+    old, new: The links of the two paths.
     """
 
     old_ns: int

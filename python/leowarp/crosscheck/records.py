@@ -201,6 +201,7 @@ class Judge:
     def _of_switches(
         self, frame: pd.DataFrame, found: Findings, table: str, *, all_wanted: bool
     ) -> Iterator[tuple[Any, Switch]]:
+        """Yield each row of `switches` or `merges` with its switch (`_matched`)."""
         rows, expected = list(frame.itertuples(index=False)), self.changes.switches
         keys = [(self._link(row.from_direction), self._link(row.to_direction), row.host) for row in rows]
         wanted = [(each.old, each.new, each.host) for each in expected]

@@ -283,6 +283,7 @@ def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> 
 
 
 def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
+    # `bits` is not used, because the protocol gives the number of bits.
     with _refused(this):
         yield from captures.parts(this, _chunks(this, stream), source)
 

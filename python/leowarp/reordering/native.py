@@ -13,6 +13,7 @@ from typing import Any
 
 from leowarp.base.errors import HostError
 
+# `native` is the library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
 try:
     # The library is imported by its full name. `from leowarp import _native` would also import the package `leowarp`,
     # which this module must not do.
@@ -30,4 +31,3 @@ except ImportError as error:
         f"importing leowarp.reordering: its native library, leowarp/_native.abi3.so, is missing or broken ({error})",
         hint="in a checkout: make setup; elsewhere install the wheel that `make wheel` builds",
     ) from error
-"""The native library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`."""

@@ -81,7 +81,8 @@ class Pair:
     def _draw_report(self, path: Path, made: dict[str, Any]) -> None:
         from leowarp import report
 
-        # A new report rewrites every figure file that the directory already has, and its page lists these files.
+        # A new report rewrites every figure file that the directory already has, and its page lists these files. If it
+        # leaves a figure file empty, the file belongs to an earlier report.
         (path / FIGURES).mkdir(parents=True)
         for file in (self.first.path / FIGURES).iterdir():
             if file.suffix.removeprefix(".") in report.FORMATS:
