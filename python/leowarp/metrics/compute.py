@@ -101,7 +101,7 @@ class Metrics:
 
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
         """Return a copy of these metrics with the processor time and real time of the whole run, which a trace does not
-        contain."""
+        contain. None means unknown."""
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
 
     def long_form(self) -> pd.DataFrame:
@@ -112,6 +112,7 @@ class Metrics:
         """Write `40-metrics.parquet` and `summary.json` into a run directory. Existing files are overwritten.
 
         Raises LeowarpError if one of the two files is a symbolic link.
+        Raises OSError if a file cannot be written.
         """
         run_dir = Path(run_dir)
         write_long_form(self, run_dir / layout.METRICS)

@@ -120,7 +120,8 @@ class _Piece:
 
 
 def _table(pieces: Sequence[_Piece]) -> pa.Table:
-    """Join all pieces. The field metadata has the unit and meaning of each column."""
+    """Join all pieces. The field metadata has the unit and meaning of each column. A data frame would need memory for
+    two more copies of each text."""
     columns = {name: _texts(pieces, name) for name in ("metric", "unit", "definition")}
     for name in ("flow", "t_ns", "index"):
         values, missing = _integers(pieces, name)

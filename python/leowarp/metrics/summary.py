@@ -210,7 +210,7 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
 
 def _delay_scalars(delays: dict[Pair, pd.DataFrame], end_ns: int) -> dict[str, Any]:
     """Return the smallest, mean (over time) and largest propagation delay, in whole ns, over the data paths of all
-    flows. Times without a path do not count, but that of the pair that has most of it is the scalar `no_path_s`."""
+    flows. Times without a path do not count. `no_path_s` is the longest time that a pair had no path."""
     values, weights, gaps_ns = [np.zeros(0)], [np.zeros(0)], [0]
     for frame in delays.values():
         held_ns, delay_ns = np.diff(np.append(integers(frame["t_ns"]), end_ns)), floats(frame["delay_ns"])

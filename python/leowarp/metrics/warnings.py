@@ -114,7 +114,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     """Return a warning if the receiver's window limited a flow for most of its time, and None otherwise. If the receive
     buffer is too small, goodput measures the receiver instead of the path.
 
-    flow, samples: The entry of `summary["flows"]`, and the rows of this flow in `sockets`.
+    flow, samples: The entry of `summary["flows"]`, and the rows of this flow in `sockets`, in chronological order.
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
@@ -122,6 +122,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     # limited by the path, and not by the receiver.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
+    # The kernel's counter is cumulative.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None

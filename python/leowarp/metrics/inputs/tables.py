@@ -163,7 +163,7 @@ class Tables:
     @property
     def knows_drops(self) -> bool:
         """Return whether the table `drops` contains every loss. netem does not report drops. A packet that it drops is
-        in `drops` only because the receiving host's capture lacks the packet."""
+        in `drops` only because the receiving host's capture (`bins`) lacks the packet."""
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:

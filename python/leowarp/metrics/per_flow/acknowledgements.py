@@ -41,6 +41,7 @@ def acknowledgement_scalars(
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
         row["duplicate_acks_pkts"] = whole(floats(ending["duplicate_acks_pkts"])[0])
+    # Linux counts timeouts per network namespace, so two flows of a host share its counters.
     if is_only_sender:
         row |= _timeouts(host_counters(tables, source))
     sent_pkts, spurious_pkts = _data_sent(tables, number)

@@ -72,7 +72,7 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
 
 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
-    """Return whether one of the sorted instants is at most `within_ns` away from each time.
+    """For each time, return whether one of the sorted instants is at most `within_ns` away.
 
     >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
     [False, True, False]

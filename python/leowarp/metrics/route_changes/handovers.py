@@ -89,7 +89,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     """
     spikes = []
     for t_ns in changes_ns.tolist():
-        # The delay of a single probe may include jitter. A delay stays high for much less than a second.
+        # Before the change, the median is used, because the delay of a single probe may include jitter. Around the
+        # change, the maximum is used, because the delay stays high for much less than a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         if min(len(before), len(close) - len(before)) < LEAST_PROBES:
@@ -107,7 +108,7 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
     judged = mine[mine["recovered"].notna()]
     row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
-        # If changes without recovery were left out, recovery would seem faster than it was.
+        # A change without recovery counts as the longest time. If it were left out, recovery would seem faster.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
         row |= {f"recovery_{name}_ns": whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())

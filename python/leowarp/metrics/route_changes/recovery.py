@@ -198,6 +198,7 @@ class _Life:
         return {
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": spurious,
+            # A share of 0 would mean that there were retransmissions, and all of them were needed.
             "spurious_ratio": spurious / len(again) if len(again) else None,
             "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
             "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,

@@ -78,6 +78,7 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray) -> np.ndarray
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
+    # `path_capacity` uses the path at the start of a bin for the whole bin.
     cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
     rate_bps = path_capacity(tables, pair, cuts_ns)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
@@ -99,7 +100,7 @@ def below_capacity_ratio(tables: Tables, number: int, pair: Pair, lived: Life, s
     """
     start_ns = lived.start_ns
     t_ns, received = received_since(tables, number, start_ns)
-    # If the only sample was taken when the socket closed, only the mean rate over the whole life is known.
+    # If the only sample after the start was taken when the socket closed, only the mean rate over the life is known.
     if len(t_ns) < 3 or len(pair_routes(tables, pair)) == 0:
         return None
     edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
@@ -123,8 +124,7 @@ def capacity_scalars(
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns)
     # Goodput counts payload, while the rate of a link counts whole packets. Without the factor `share`, a flow that
     # fills the link with full segments would have a ratio of goodput to rate of 0.956, not 1.
-    overhead = overhead_bytes(tables, pair)
-    share = payload_ratio(tables, number, overhead, network.mtu_bytes, network.ip_header_bytes)
+    share = payload_ratio(tables, number, overhead_bytes(tables, pair), network.mtu_bytes, network.ip_header_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
     return {
