@@ -27,7 +27,6 @@ BEYOND = {
     "leowarp.media.registry:routes_of",
     "leowarp.metrics.inputs.changes:pair_routes",
     "leowarp.metrics.inputs.changes:path_changes",
-    "leowarp.metrics.inputs.link_values:LinkValues",
     "leowarp.metrics.inputs.tables:Tables",
     "leowarp.metrics.inputs.tables:floats",
     "leowarp.metrics.inputs.tables:truths",

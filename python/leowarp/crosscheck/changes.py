@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """The travel times that packets still need to reach the host's station. The times begin at the far ends of a node's
-    old and new link.
+    """The travel times from the far ends of a node's old and new link to the host's station.
 
-    old_ns: The longest remaining travel time on the old path. The time includes the transmission of one full packet at
-        each further link. If a link's delay changes at the switch, the larger delay is used.
-    new_ns: The shortest remaining travel time on the new path.
-    old, new: tuple of (node, node). The links of the old path and of the new path.
+    old_ns: The longest time on the old path, with the transmission of one full packet at each further link. If a link's
+        delay changes at the switch, the larger delay is used.
+    new_ns: The shortest time on the new path.
+    old, new: The links of the two paths.
     """
 
     old_ns: int
@@ -40,14 +39,13 @@ class Rests:
 class Switch:
     """A change of a node's route to a host from one link to another.
 
-    old, new: (node, node). The first link after the node: `old` on the old path, and `new` on the new path.
-    rests: The remaining travel times of packets on the old path and on the new path. If packets on the old link never
-        arrive, `rests` is None.
+    old, new: The first link after the node, on the old path and on the new path.
+    rests: The remaining travel times of packets. None means that packets on the old link never arrive.
     copies_refused, marker_refused: The reason why the node does not send copies or a marker, as written in the column
         `refused`. None means that it sends them.
-    met: ((node, node), (node, node)) or None. The old path and the new path meet at a node. These are the last links of
-        the two paths before this node. None means that there is no marker.
-    old_delay_ns, new_delay_ns: From this instant on, the node's old link and new link have these delays.
+    met: The last links of the old path and of the new path before the node at which they meet. None means that there is
+        no marker.
+    old_delay_ns, new_delay_ns: The delays of the node's old link and new link from this instant on.
     """
 
     t_ns: int
@@ -66,13 +64,10 @@ class Switch:
 class Notice:
     """A notice that a host must receive according to the run's cures.
 
-    told, destination: `told` is the node of the host that gets the notice. `destination` is the node of the host to
-        which packets go.
-    link: (node, node). The link over which the notice's node sends. It is the old link if the notice precedes the
-        change, and otherwise the new link.
-    wait_ns: The waiting time in a false notice. None means that the notice is true. The waiting time in a true notice
-        is computed from `switch` and `answer_ns`.
-    switch: If the notice is true, this is the switch that it announces.
+    told, destination: The node of the host that gets the notice, and of the host to which its packets go.
+    link: The link over which the notice's node sends: the old link if the notice precedes the change, or the new link.
+    wait_ns: The waiting time in a false notice. For a true notice, `switch` and `answer_ns` give the waiting time.
+    switch: The switch that a true notice announces.
     answer_ns: The travel time from the destination to the host, minus the travel time of the notice, in ns. None means
         that there is no path.
     """
@@ -98,7 +93,7 @@ class Changes:
 
 
 def changes(run: Run) -> Changes:
-    """Return the actions that a run's cures require, with their times, from the run's plan and timeline."""
+    """Return the actions that a run's cures require."""
     plan, pairs = run.plan, talking(run)
     lead_ns = max(-plan.cures.notify_delay_ns, 0) if plan.cures.notify else 0
     switches: list[Switch] = []
@@ -208,8 +203,7 @@ def _false_notice(state: State, t_ns: int, told: str, destination: str) -> Itera
 
 
 def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, str]]) -> list[tuple[int, str, str]]:
-    """Return the times of false notices. The false notices of each pair of hosts are a Poisson process with its own
-    random stream."""
+    """Return the false notices. Those of each pair of hosts are a Poisson process with its own random stream."""
     mean_ns = plan.cures.notify_false_interval_ns if plan.cures.notify else None
     out: list[tuple[int, str, str]] = []
     if mean_ns is None:
@@ -223,7 +217,6 @@ def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, s
 
 
 def hosts_of_flow(plan: Plan, flow: int, direction: int) -> tuple[str, str]:
-    """For one direction of a flow, return two nodes: that of the sending host, and that of the receiving host.
-    Direction 0 is the data direction, and direction 1 the return direction."""
+    """Return the nodes of the sending host and the receiving host in one direction of a flow (0 is data)."""
     ends = host_node(plan.flows[flow].source), host_node(plan.flows[flow].destination)
     return ends if direction == 0 else ends[::-1]

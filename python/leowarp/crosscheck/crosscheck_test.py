@@ -5,15 +5,14 @@ import numpy as np
 import pandas as pd
 
 from leowarp.crosscheck.network import instants
-from leowarp.crosscheck.stations import Sent, queue_at
+from leowarp.crosscheck.stations import queue_at
 from leowarp.crosscheck.streams import waits_of
 
 MBPS = 1_000_000
 
 
 def sent(*packets):
-    times_ns, link_bytes = zip(*packets, strict=True)
-    return Sent(np.array(times_ns), np.array(link_bytes))
+    return pd.DataFrame(packets, columns=["sent_ns", "link_bytes"])
 
 
 def test_of_three_packets_the_last_waits_at_the_link_that_is_abandoned():

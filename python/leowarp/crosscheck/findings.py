@@ -12,7 +12,7 @@ import pandas as pd
 
 @dataclass
 class Findings:
-    """The number of comparisons for one cure, and the differences between the table and the required actions.
+    """The findings about one table.
 
     checked: The number of values that were compared.
     wrong: One sentence per difference.
@@ -24,15 +24,14 @@ class Findings:
     unknown: list[str] = field(default_factory=list)
 
     def compare(self, where: str, name: str, found: Any, expected: Any) -> None:
-        """Compare two values, and record a difference. A missing value in the table is treated as None."""
+        """Compare two values. A missing value in the table is treated as None."""
         self.checked += 1
         found = None if pd.isna(found) else found
         if found != expected:
             self.wrong.append(f"{where}: {name} is {found}, and has to be {expected}")
 
     def within(self, where: str, name: str, found: Any, low: int, high: int) -> None:
-        """Check that a value lies between two bounds. If not, record a difference. A missing value in the table counts
-        as 0."""
+        """Check that a value lies between two bounds. A missing value in the table counts as 0."""
         self.checked += 1
         found = 0 if pd.isna(found) else int(found)
         if not low <= found <= high:

@@ -24,14 +24,11 @@ Entry = tuple[str, str]
 
 @dataclass
 class State:
-    """The state of the network at one instant: routes, delays and rates, and the directions that are down or lose
-    packets.
+    """The state of the network at one instant.
 
-    entries: dict of (node, host) to node. For a node and a host, the next node on the path to this host.
-    delays_ns, rates_bps: dict of (node, node) to int. The delay and the rate of each direction of a link. A direction
-        without an entry in `rates_bps` has no rate limit.
-    down, lost: set of (node, node). `down` has the directions that are down, and `lost` has the directions that lost
-        packets at this instant.
+    entries: For a node and a host, the next node on the path to this host.
+    delays_ns, rates_bps: A direction without an entry in `rates_bps` has no rate limit.
+    down, lost: The directions that are down, and those that lost packets at this instant.
     """
 
     entries: dict[Entry, str] = field(default_factory=dict)
@@ -57,7 +54,7 @@ class State:
         return None
 
     def delay_ns(self, way: list[Link]) -> int:
-        """Return the sum of the delays of a path's links, in ns. If the delay of a link is unknown, it counts as 0."""
+        """Return the delay of a path, in ns. If the delay of a link is unknown, it counts as 0."""
         return sum(self.delays_ns.get(link, 0) for link in way)
 
 
@@ -66,9 +63,8 @@ class Instant:
     """An instant at which the network changed.
 
     state: The state from this instant on. When the next instant is read, this object is modified.
-    former: dict of (node, host) to node. The next hops before `t_ns`. The dict contains only routes that were changed
-        or removed at `t_ns`.
-    former_ns: dict of (node, node) to int. The previous delay of each direction whose delay changed at `t_ns`.
+    former: The previous next hops of routes that were changed or removed at `t_ns`.
+    former_ns: The previous delay of each direction whose delay changed at `t_ns`.
     """
 
     t_ns: int
@@ -78,7 +74,7 @@ class Instant:
 
     @property
     def switched(self) -> dict[Entry, str]:
-        """The routes whose next node changed, as a dict from the route to its previous next node."""
+        """The previous next node of the routes whose next node changed."""
         return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
 
     def old_way(self, node: str, host: str) -> list[Link] | None:
@@ -86,16 +82,12 @@ class Instant:
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:
-        """Return the delay of a path just before this instant, in ns. It is the sum of the delays of the path's
-        links."""
+        """Return the delay of a path just before this instant, in ns."""
         return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
 
 
 def instants(timeline: pd.DataFrame) -> Iterator[Instant]:
-    """Yield the instants of a timeline in order, each with the state from that instant on.
-
-    timeline: The table of `20-timeline.parquet`.
-    """
+    """Yield the instants of a timeline in order, each with the state from that instant on."""
     state = State()
     wanted = timeline[timeline["event"].isin(("link", "rate", "delay", "route"))]
     for t_ns, rows in itertools.groupby(wanted.itertuples(index=False), key=lambda row: int(row.t_ns)):

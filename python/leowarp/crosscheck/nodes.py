@@ -11,6 +11,7 @@ import pandas as pd
 
 from leowarp.base.nodes import host_node
 from leowarp.crosscheck.findings import Findings
+from leowarp.trace.schema.packets import LINK_DOWN, QUEUE
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
@@ -20,17 +21,17 @@ _MARKER_BYTES, _NOTICE_BYTES = 14 + 32, 14 + 60
 
 
 def nodes(run: Run) -> Findings:
-    """Check how many packets enter and leave each forwarding node, and how many packets each station numbered."""
     found = Findings()
     tables = run.tables
     totals = run.nodetotals().set_index("node")
     markers, ended = _markers(run)
     notices, to_own_host = _notices(run)
+    signals = markers + notices
     for node, row in totals.iterrows():
-        found.compare(f"node {node}", "signals_pkts", int(row["signals_pkts"]), markers[node] + notices[node])
+        found.compare(f"node {node}", "signals_pkts", int(row["signals_pkts"]), signals[node])
         signals_bytes = markers[node] * _MARKER_BYTES + notices[node] * _NOTICE_BYTES
         found.compare(f"node {node}", "signals_bytes", int(row["signals_bytes"]), signals_bytes)
-    for node in sorted((markers + notices).keys() - set(totals.index)):
+    for node in sorted(signals.keys() - set(totals.index)):
         found.wrong.append(f"node {node}: it sent packets of its own, and nodetotals has no such node")
     lines = tables.linktotals
     ends = [tables.directions[number] for number in lines["direction"]]
@@ -42,26 +43,22 @@ def nodes(run: Run) -> Findings:
     for (a, b, _), delivered, offered in zip(ends, lines["delivered_pkts"], lines["offered_pkts"], strict=True):
         into[b] += int(delivered)
         out[a] += int(offered)
-    copied = _copied(run)
+    own = signals + _copied(run)
     held = {str(node): int(row["held_pkts"]) for node, row in totals.iterrows()}
     # No table records the node at which packets without a route were lost, so these losses only widen the bounds.
     lost_pkts = int((tables.drops["direction"].isna()).sum())
     # Packets over the wires between hosts and stations are not counted here.
     wired = {end for a, b, kind in tables.directions if kind == "wire" for end in (a, b)}
     for node in sorted((into.keys() | out.keys()) - wired):
-        expected = into[node] + copied[node] + markers[node] + notices[node] - ended[node]
+        expected = into[node] + own[node] - ended[node]
         found.within(f"node {node}", "packets passed on", out[node], expected - lost_pkts - held.get(node, 0), expected)
     if tables.has("orders"):
-        _stations(run, out, markers, notices, to_own_host, copied, found)
+        _stations(run, out, own, to_own_host, found)
     return found
 
 
-def _stations(
-    run: Run, out: Counter[str], markers: Counter[str], notices: Counter[str], to_own_host: Counter[str],
-    copied: Counter[str], found: Findings,
-) -> None:  # fmt: skip
-    """Check that a station gives a number to each packet that its queue accepts. A packet that the queue refuses is not
-    numbered."""
+def _stations(run: Run, out: Counter[str], own: Counter[str], to_own_host: Counter[str], found: Findings) -> None:
+    """Check that a station gives a number to each packet that its queue accepts."""
     tables = run.tables
     numbered = Counter[str]()
     for row in run.orders().itertuples(index=False):
@@ -69,12 +66,11 @@ def _stations(
     refused = Counter[str]()
     drops = tables.drops[tables.drops["direction"].notna() & tables.drops["flow"].notna()]
     for direction, cause in zip(drops["direction"], drops["cause"], strict=True):
-        if cause in (1, 3):
+        if cause in (QUEUE, LINK_DOWN):
             refused[tables.directions[int(direction)][0]] += 1
     for station in sorted(station.name for station in run.plan.stations):
-        passed = out[station] - markers[station] - notices[station] + to_own_host[station] - copied[station]
-        # With move_queue, a queue can refuse packets that already have a number. A link that goes down may lose packets
-        # that already have a number.
+        passed = out[station] - own[station] + to_own_host[station]
+        # With move_queue, or on a link that goes down, packets that already have a number can be lost.
         slack = refused[station] if run.plan.cures.move_queue != "off" or run.plan.routing.in_flight == "drop" else 0
         high = passed - refused[station] + slack
         found.within(f"station {station}", "packets numbered", numbered[host_node(station)], high - slack, high)
@@ -90,8 +86,7 @@ def _copied(run: Run) -> Counter[str]:
 
 
 def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Return two counts for each node: the markers that it sent, and the markers that arrived at it as the end of their
-    path."""
+    """Return the markers that each node sent, and those that arrived at it as the end of their path."""
     sent, ended = Counter[str](), Counter[str]()
     if run.tables.has("merges"):
         for row in run.merges().itertuples(index=False):
@@ -103,8 +98,7 @@ def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
 
 
 def _notices(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Return the number of notices that each node sent over links. Also return the number that each station sent to its
-    own host over the wire."""
+    """Return the notices that each node sent over links, and those that each station sent to its own host."""
     sent, to_own_host = Counter[str](), Counter[str]()
     if run.plan.cures.notify:
         for row in run.notices().itertuples(index=False):

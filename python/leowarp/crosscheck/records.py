@@ -23,8 +23,7 @@ CARRIED_OUT_WITHIN_NS = 1_000_000
 """The guest may apply an event of the timeline late, by at most this time in ns. Some delay is normal, because each
 reading of the agent's clock advances the clock by 512 ns."""
 
-# The size of a marker's packet in bytes (design/cures.md). The packet has an IPv4 header, an ICMP header, a magic
-# number and the marker's number.
+# The size of a marker's packet in bytes: IPv4 and ICMP header, magic number, marker's number (design/cures.md).
 _MARKER_IP_BYTES = 32
 
 T = TypeVar("T", Switch, Notice)
@@ -32,10 +31,8 @@ T = TypeVar("T", Switch, Notice)
 
 @dataclass(frozen=True)
 class Judge:
-    """A run and the actions that its cures require, with one check per table.
-
-    stations: The stored packets of each station. None means that at least one packet of the run was not stored.
-    """
+    """A run and the actions that its cures require, with one check per table. `stations` is None if at least one packet
+    of the run was not stored."""
 
     run: Run
     changes: Changes
@@ -69,14 +66,9 @@ class Judge:
     def switches(self) -> Findings:
         """Check the records of the switches: the packets that each switch moved, held or copied."""
         found, cures = Findings(), self.run.plan.cures
-        rows = list(self.run.switches().itertuples(index=False))
         # If packets are not copied, a switch has a row only if it moved or held packets.
-        expected = self.changes.switches
-        pairs = self._matched(
-            rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
-            "switches", all_wanted=cures.duplicate_ns is not None,
-        )  # fmt: skip
-        for row, switch in pairs:
+        all_wanted = cures.duplicate_ns is not None
+        for row, switch in self._of_switches(self.run.switches(), found, "switches", all_wanted=all_wanted):
             where = f"switch of {switch.old[0]} for {switch.host} at {row.t_ns} ns"
             if cures.duplicate_ns is not None:
                 found.compare(where, "refused", row.refused, switch.copies_refused)
@@ -97,13 +89,7 @@ class Judge:
     def merges(self) -> Findings:
         """Check where each marker ended an old path, and how long packets waited for the marker."""
         found, cures = Findings(), self.run.plan.cures
-        rows = list(self.run.merges().itertuples(index=False))
-        expected = self.changes.switches
-        pairs = self._matched(
-            rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
-            "merges",
-        )  # fmt: skip
-        for row, switch in pairs:
+        for row, switch in self._of_switches(self.run.merges(), found, "merges", all_wanted=True):
             where = f"merge of {switch.old[0]} for {switch.host} at {row.t_ns} ns"
             found.compare(where, "refused", row.refused, switch.marker_refused)
             if switch.met is None or switch.rests is None:
@@ -126,8 +112,7 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # The node may switch paths again for the same host. After this second switch, packets no longer use the link of
-        # the old path.
+        # If the node switches again for the same host, packets no longer use the link of the old path.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:
@@ -137,11 +122,11 @@ class Judge:
         found.compare(where, "copied_pkts", row.copied_pkts, len(sent))
         on_link = self.stations.on_link(sent)
         if on_link is not None and (sent["len_bytes"] > 0).all():
-            found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
+            found.compare(where, "copied_bytes", row.copied_bytes, int(on_link["link_bytes"].sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Return a waiting time in ns. After this time, the acknowledgement of the last packet on the old path can have
-        reached the sender. None means that this check cannot compute the time."""
+        """Return the time in ns after which the acknowledgement of the last packet on the old path can have reached the
+        sender. None means that this check cannot compute it."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
@@ -163,46 +148,38 @@ class Judge:
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """Return a difference of two arrival times in ns: last packet on the old path, minus first packet on the new
-        path."""
+        """Return the arrival of the last packet on the old path, minus that of the first on the new path, in ns."""
         if switch.rests is None:
             return 0
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """At a switch, a node stops using a link. Return the queue at this link. None means that the queue is
-        unknown."""
+        """Return the queue at the link that a node stops using at a switch. None means unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
-        # Arrivals of packets are recorded only at stations. If a link's packets were held, the times at which they
-        # reached the link are unknown.
+        # Arrivals are recorded only at stations. If packets were held, their arrivals at the link are unknown.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
-        if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
+        packets = self.stations.packets
+        if set(packets["target"][packets["source"] == host_node(node)]) != {host}:
             return None
         since_ns = max((each.t_ns for each in earlier), default=0)
         sent = self.stations.on_link(self.stations.sent(switch.old, host, since_ns, t_ns))
         if sent is None:
             return None
-        former_ns = self._delay_before_ns(switch)
-        return queue_at(
-            sent, t_ns, self._rate_bps(switch.old), switch.old_delay_ns, former_ns, self._marker_bytes(t_ns, switch)
-        )
+        delays, rates = (self._events(switch.old, event) for event in ("delay", "rate"))
+        former_ns = int(delays[delays["t_ns"] < switch.t_ns]["delay_ns"].iloc[-1])
+        limits = rates["rate_bps"].dropna()
+        rate_bps = int(limits.iloc[-1]) if len(limits) else None
+        return queue_at(sent, t_ns, rate_bps, switch.old_delay_ns, former_ns, self._marker_bytes(t_ns, switch))
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """Return the number of bytes that the marker of a switch takes on the old link. None means that no marker was
-        sent, or that the queue refused it."""
+        """Return the bytes of a switch's marker on the old link. None means that none was sent or accepted."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():
             return None
         return _MARKER_IP_BYTES + self.run.plan.ground.overhead_bytes
-
-    def _pairs(self) -> set[tuple[str, str]]:
-        """Return the pairs of host nodes (sender, receiver) between which stored packets were sent."""
-        if self.stations is None:
-            return set()
-        return set(zip(self.stations.packets["source"], self.stations.packets["target"], strict=True))
 
     def _is_station(self, node: str) -> bool:
         return any(station.name == node for station in self.run.plan.stations)
@@ -211,34 +188,30 @@ class Judge:
         timeline = self.run.tables.timeline
         return timeline[(timeline["event"] == event) & (timeline["a"] == link[0]) & (timeline["b"] == link[1])]
 
-    def _rate_bps(self, link: Link) -> int | None:
-        rates = self._events(link, "rate")["rate_bps"].dropna()
-        return int(rates.iloc[-1]) if len(rates) else None
-
-    def _delay_before_ns(self, switch: Switch) -> int:
-        delays = self._events(switch.old, "delay")
-        return int(delays[delays["t_ns"] < switch.t_ns]["delay_ns"].iloc[-1])
-
     def _least_delay_ns(self, link: Link) -> int:
         delays = self._events(link, "delay")["delay_ns"]
         return int(delays.min()) if len(delays) else 0
 
     def _link(self, direction: int) -> Link:
-        a, b, _ = self.run.tables.directions[int(direction)]
-        return a, b
+        return self.run.tables.directions[int(direction)][:2]
 
     def _direction(self, link: Link) -> int | None:
         return self.run.tables.direction_of(*link)
 
-    def _switch_key(self, row: Any) -> tuple[Link, Link, str]:
-        return self._link(row.from_direction), self._link(row.to_direction), row.host
+    def _of_switches(
+        self, frame: pd.DataFrame, found: Findings, table: str, *, all_wanted: bool
+    ) -> Iterator[tuple[Any, Switch]]:
+        """Yield each row of `switches` or `merges` with its switch (`_matched`)."""
+        rows, expected = list(frame.itertuples(index=False)), self.changes.switches
+        keys = [(self._link(row.from_direction), self._link(row.to_direction), row.host) for row in rows]
+        wanted = [(each.old, each.new, each.host) for each in expected]
+        return self._matched(rows, keys, expected, wanted, found, table, all_wanted=all_wanted)
 
     def _matched(
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Yield each row of a table that matches a required action, together with this action. If a row has no action,
-        or an action has no row, `found` records a difference."""
+        """Yield each row of a table with the required action that it matches. Others become differences in `found`."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

@@ -14,31 +14,20 @@ import pandas as pd
 from leowarp.base.nodes import host_node
 from leowarp.crosscheck.changes import hosts_of_flow
 from leowarp.crosscheck.network import Link
-from leowarp.metrics.inputs.tables import CAUSES, DATA
+from leowarp.metrics.inputs.tables import DATA
+from leowarp.trace.schema.packets import QUEUE
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
 
-_QUEUE = next(number for number, cause in CAUSES.items() if cause == "queue")
 # Header lengths: IPv4 without options, UDP, and ICMP.
 _IP_BYTES, _UDP_BYTES, _ICMP_BYTES = 20, 8, 8
 _TCP_BYTES, _TIMESTAMP_BYTES = 20, 12
 
 
-@dataclass(frozen=True)
-class Sent:
-    """The packets that the queue of a link accepted, in order. Each has its time in ns and its length on the link in
-    bytes."""
-
-    sent_ns: np.ndarray
-    link_bytes: np.ndarray
-
-
 class Stations:
-    """The stored packets of a run, by the station at which they entered the network.
-
-    run: A run that stored all packets (`observe.packets = "all"`).
-    """
+    """The packets of a run that stored all of them (`observe.packets = "all"`), by the station at which they entered
+    the network."""
 
     def __init__(self, run: Run) -> None:
         self._plan = run.observed_plan
@@ -46,8 +35,7 @@ class Stations:
 
     @cached_property
     def packets(self) -> pd.DataFrame:
-        """The table `packets`, sorted by the time of sending. The added columns `source` and `target` contain the nodes
-        of both hosts."""
+        """The table `packets`, sorted by the time of sending, with the nodes of both hosts as `source` and `target`."""
         packets = self._tables.packets.copy()
         keys = list(zip(packets["flow"], packets["direction"], strict=True))
         ends = {key: hosts_of_flow(self._plan, int(key[0]), int(key[1])) for key in set(keys)}
@@ -56,29 +44,26 @@ class Stations:
         return packets.sort_values("sent_ns", kind="stable")
 
     def refused(self, packets: pd.DataFrame, link: Link) -> np.ndarray:
-        """Return a mask of the packets. It is True for packets that the queue of the link refused."""
+        """Return a mask of the packets that the queue of the link refused."""
         at_link = packets["drop_direction"] == self._tables.direction_of(*link)
-        return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
+        return (at_link & (packets["drop_cause"] == QUEUE)).to_numpy()
 
     def sent(self, link: Link, host: str, from_ns: int, until_ns: int) -> pd.DataFrame:
-        """Return the packets to the destination `host` that reached the link's station within a time interval. Packets
-        that the link's queue refused are left out."""
+        """Return the packets to a host that reached the link's station and its queue within a time interval."""
         packets = self.packets
         sent_ns = packets["sent_ns"].to_numpy()
         at_station = (packets["source"] == host_node(link[0])).to_numpy() & (packets["target"] == host).to_numpy()
         mine = packets[at_station & (sent_ns >= from_ns) & (sent_ns < until_ns)]
         return mine[~self.refused(mine, link)]
 
-    def on_link(self, sent: pd.DataFrame) -> Sent | None:
-        """Return the packets, with the number of bytes that each takes on a ground link. None means that the size of a
-        packet is unknown."""
+    def on_link(self, sent: pd.DataFrame) -> pd.DataFrame | None:
+        """Return the packets with their bytes on a ground link as `link_bytes`, or None if a size is unknown."""
         headers = {key: self._header_bytes(*key) for key in set(zip(sent["flow"], sent["direction"], strict=True))}
         known = {key: header for key, header in headers.items() if header is not None}
         if len(known) < len(headers):
             return None
         header_bytes = [known[key] for key in zip(sent["flow"], sent["direction"], strict=True)]
-        link_bytes = sent["len_bytes"].to_numpy(dtype="int64") + np.array(header_bytes, dtype="int64")
-        return Sent(sent["sent_ns"].to_numpy(dtype="int64"), link_bytes)
+        return sent.assign(link_bytes=sent["len_bytes"].to_numpy(dtype="int64") + np.array(header_bytes, dtype="int64"))
 
     def _header_bytes(self, flow: int, direction: int) -> int | None:
         planned = self._plan.flows[flow]
@@ -97,13 +82,11 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """The packets that a link still has when a node stops using this link. The link has a FIFO queue, a rate and a
-    delay.
+    """The packets that a link still has when a node stops using this link.
 
-    waiting_pkts, waiting_bytes: The packets whose transmission had not begun when the node stopped using the link. The
-        bytes include the link's overhead.
-    all_arrived_ns, begun_arrived_ns: Two arrival times at the link's far end: of the last packet, and of the last
-        packet whose transmission had begun. If there is no such packet, the time is 0.
+    waiting_pkts, waiting_bytes: The packets whose transmission had not begun, with the link's overhead.
+    all_arrived_ns, begun_arrived_ns: The arrival at the far end of the last packet, and of the last packet whose
+        transmission had begun. If there is no such packet, the time is 0.
     """
 
     waiting_pkts: int
@@ -113,16 +96,15 @@ class Queue:
 
 
 def queue_at(
-    sent: Sent, at_ns: int, rate_bps: int | None, delay_ns: int, former_ns: int, marker_bytes: int | None = None
+    sent: pd.DataFrame, at_ns: int, rate_bps: int | None, delay_ns: int, former_ns: int, marker_bytes: int | None = None
 ) -> Queue:
     """Return the queue of a link to which no packets are sent from the instant `at_ns` on.
 
-    at_ns: The instant at which the node stops using the link.
-    rate_bps: The rate of the link. None means that transmission takes no time.
-    delay_ns, former_ns: The delay of the link from `at_ns` on, and the delay before `at_ns`. A packet gets the delay
-        that the link has at the end of the packet's transmission. Packets do not overtake each other.
-    marker_bytes: The size of a marker, which is sent as the last packet on the link. None means that no marker is sent.
-        In `all_arrived_ns` and `begun_arrived_ns`, the marker counts as a packet.
+    sent: The packets that the queue of the link accepted, in order: `sent_ns` and `link_bytes`.
+    rate_bps: None means that transmission takes no time.
+    delay_ns, former_ns: The delay of the link from `at_ns` on, and before. A packet gets the delay that the link has at
+        the end of the packet's transmission. Packets do not overtake each other.
+    marker_bytes: The size of a marker that is sent last. It counts for `all_arrived_ns` and `begun_arrived_ns`.
     """
 
     def sent_ns_of(link_bytes: int) -> int:
@@ -130,7 +112,7 @@ def queue_at(
         return 0 if rate_bps is None else (link_bytes * 8_000_000_000 + rate_bps // 2) // rate_bps
 
     busy_ns = arrived_ns = begun_ns = begun_arrived_ns = waiting_pkts = waiting_bytes = 0
-    for sent_ns, link_bytes in zip(sent.sent_ns.tolist(), sent.link_bytes.tolist(), strict=True):
+    for sent_ns, link_bytes in zip(sent["sent_ns"].tolist(), sent["link_bytes"].tolist(), strict=True):
         start_ns = max(sent_ns, busy_ns)
         busy_ns = start_ns + sent_ns_of(link_bytes)
         arrived_ns = max(arrived_ns, busy_ns + (former_ns if busy_ns <= at_ns else delay_ns))

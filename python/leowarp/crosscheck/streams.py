@@ -16,8 +16,10 @@ import pandas as pd
 
 from leowarp.crosscheck.changes import Changes
 from leowarp.crosscheck.findings import Findings
+from leowarp.crosscheck.records import CARRIED_OUT_WITHIN_NS
 from leowarp.crosscheck.stations import Stations
 from leowarp.metrics.inputs.tables import Tables
+from leowarp.trace.schema.packets import QUEUE
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
@@ -27,12 +29,11 @@ _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 
 @dataclass(frozen=True)
 class Waits:
-    """The late, lost and waiting packets of one stream, by packet number. They are found in the stored packets. The
-    arrays are in the order of the packets' numbers.
+    """The late, lost and waiting packets of one stream.
 
     late_pkts, lost_pkts: Late packets arrived after a packet with a larger number. Lost packets never arrived, although
         a packet with a larger number arrived.
-    together: For each instant with several arrivals, the positions of the packets that arrive.
+    together: For each instant with several arrivals, the numbers of the packets that arrive.
     """
 
     late_pkts: int
@@ -41,12 +42,12 @@ class Waits:
 
 
 _ANY = 1 << 62
-"""For some values, only the lower bound is checked. This number is then the upper bound."""
+"""The upper bound of values of which only the lower bound is checked."""
 
 
 def waits_of(received_ns: np.ndarray) -> Waits:
-    """Find late, lost and waiting packets. Element n of `received_ns` is the arrival time of packet n. NaN means that
-    the packet never arrived."""
+    """Find late, lost and waiting packets. Element n is the arrival time of packet n. NaN means that it never
+    arrived."""
     arrived = np.flatnonzero(~np.isnan(received_ns))
     by_arrival = arrived[np.lexsort((arrived, received_ns[arrived]))]
     late_pkts = int((np.maximum.accumulate(by_arrival) > by_arrival).sum()) if len(by_arrival) else 0
@@ -81,8 +82,7 @@ def _copies(run: Run, frame: pd.DataFrame, found: Findings) -> None:
     copied_pkts = int(run.switches()["copied_pkts"].sum())
     unnamed_pkts = int(tables.drops["flow"].isna().sum())
     signals_pkts = int(tables.nodetotals["signals_pkts"].sum())
-    # If a dropped packet has no flow, it is a copy or a notice. The number of lost copies is therefore known only
-    # within bounds.
+    # A dropped packet without a flow is a copy or a notice.
     least = copied_pkts - unnamed_pkts
     most = least + min(signals_pkts, unnamed_pkts)
     found.within("copies", "eliminated_pkts", frame["eliminated_pkts"].sum(), least, most)
@@ -103,8 +103,7 @@ def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.Data
         mine = mine[np.array(kinds, dtype=object) == int(first["protocol"])]
     mine = mine[~_refused_at_first(tables, mine)]
     numbered_pkts = int(rows["numbered_pkts"].sum())
-    # After the run's end, links still send the packets in their queues, and hosts still send packets. With move_queue,
-    # a queue can also refuse moved packets, which already have numbers.
+    # Packets are still sent after the run's end. With move_queue, a queue can also refuse packets that have numbers.
     is_all = len(mine) == numbered_pkts and cures.move_queue == "off"
     found.within(where, "numbered_pkts", numbered_pkts, len(mine), _ANY)
     if not is_all:
@@ -117,8 +116,7 @@ def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.Data
     given_up_pkts = late_pkts + sum(each.lost_pkts for each in waits)
     found.within(where, "late_pkts", rows["late_pkts"].sum(), late_pkts, late_pkts if is_all else _ANY)
     found.within(where, "given_up_pkts", rows["given_up_pkts"].sum(), given_up_pkts, given_up_pkts if is_all else _ANY)
-    # If several packets arrive together, the last of them did not wait. However, if a packet is given up because the
-    # waiting time expires, all packets that arrive together may have waited.
+    # If the waiting time for a packet expires, all packets that arrive together may have waited.
     least_pkts = sum(len(group) - 1 for each in waits for group in each.together)
     most_pkts = least_pkts + given_up_pkts if is_all else _ANY
     found.within(where, "waited_pkts", rows["waited_pkts"].sum(), least_pkts, most_pkts)
@@ -139,7 +137,7 @@ def _bytes(
     if any(each is None for each in sizes):
         return
     together = [
-        each.link_bytes[group]
+        each["link_bytes"].to_numpy()[group]
         for each, wait in zip(sizes, waits, strict=True)
         if each is not None
         for group in wait.together
@@ -153,8 +151,7 @@ def _only_of_a_new_way(
     run: Run, changes: Changes, target: str, parts: list[pd.DataFrame], waits: list[Waits], where: str,
     found: Findings,
 ) -> None:  # fmt: skip
-    """Check each packet that waited. A node must have sent it on a new path, at most a limited time after the change.
-    The check applies only to runs with the advanced algorithm."""
+    """Check that each packet that waited was sent on a new path, at most a limited time after the change."""
     delay_ns = run.plan.cures.resequence_delay_ns
     switched_ns = [switch.t_ns for switch in changes.switches if switch.host == target]
     for part, each in zip(parts, waits, strict=True):
@@ -162,7 +159,7 @@ def _only_of_a_new_way(
         for group in each.together:
             found.checked += 1
             new = [
-                sum(t_ns <= received_ns[place] and sent_ns[place] < t_ns + delay_ns + _MARKED_WITHIN_NS
+                sum(t_ns <= received_ns[place] and sent_ns[place] < t_ns + delay_ns + CARRIED_OUT_WITHIN_NS
                     for t_ns in switched_ns) > 0
                 for place in group
             ]  # fmt: skip
@@ -171,14 +168,9 @@ def _only_of_a_new_way(
                 found.wrong.append(f"{where}: packets that go on at {at_ns} ns waited, and went no new way")
 
 
-_MARKED_WITHIN_NS = 1_000_000
-"""The maximum time in ns between a switch in the timeline and its application (`records.CARRIED_OUT_WITHIN_NS`)."""
-
-
 def _refused_at_first(tables: Tables, packets: pd.DataFrame) -> np.ndarray:
-    """Return a mask of the packets that the queue at their first station refused. The queue gives no number to the
-    packets that it refuses."""
+    """Return a mask of the packets that the queue at their first station refused, and so gave no number."""
     at_ns = packets["drop_direction"]
     senders = {number: direction[0] for number, direction in enumerate(tables.directions)}
     station = packets["source"].str.removeprefix("host:")
-    return (at_ns.map(senders) == station).to_numpy() & (packets["drop_cause"] == 1).to_numpy()
+    return (at_ns.map(senders) == station).to_numpy() & (packets["drop_cause"] == QUEUE).to_numpy()

@@ -3,24 +3,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from leowarp.base import layout, recorded
-from leowarp.metrics.conservation import check_conservation
-from leowarp.metrics.inputs.changes import ATTRIBUTION_NS, both_ways_ns, flow_pairs, path_delay, route_changes
-from leowarp.metrics.inputs.link_values import link_values
+from leowarp.metrics.conservation import Balance, check_conservation
+from leowarp.metrics.inputs.changes import ATTRIBUTION_NS, flow_pairs, path_delay, route_changes
+from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import Tables
 from leowarp.metrics.long_form import long_form, write_long_form
-from leowarp.metrics.numbers import Numbers
+from leowarp.metrics.network.queues import link_use
 from leowarp.metrics.per_flow.connections import with_connections
+from leowarp.metrics.per_flow.flows import srtt
+from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, goodput
+from leowarp.metrics.per_flow.reordering import densities, reordering
 from leowarp.metrics.route_changes.causes import causes
 from leowarp.metrics.route_changes.recovery import RecoveryRule, recoveries
 from leowarp.metrics.sharing.carried import check_carried
-from leowarp.metrics.sharing.shares import shares
+from leowarp.metrics.sharing.shares import share_series
 from leowarp.metrics.summary import Evidence, summary_of
 from leowarp.metrics.warnings import late_away_from_changes, warnings_of
 
@@ -29,23 +34,78 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Metrics(Numbers):
-    """The numbers of a run, with methods to store them. `Numbers` lists the attributes."""
+class Metrics:
+    """The results that are computed from one run. The summary is computed immediately. Tables and series are computed
+    on demand.
+
+    summary: The scalars of the run. Its entry `flows` has the scalars of each flow. `summary.json` stores them too.
+    route_changes: The route changes, with the columns of `CHANGE_COLUMNS`.
+    causes: The late, lost and retransmitted packets by route change, with the columns of `CAUSE_COLUMNS`.
+    path_delay: For each pair of stations, the propagation delay of the path in use over time.
+    balances: The balances of conservation. All balances hold, because a broken balance raises an error.
+    warnings: The points to check before the result is trusted.
+    end_ns: The length of the run on its own clock.
+    pairs: For each pair of stations, the numbers of the flows between them.
+    recoveries: One row per change and TCP flow, with the columns of `RECOVERY_COLUMNS`.
+    """
+
+    summary: dict[str, Any]
+    route_changes: pd.DataFrame
+    causes: pd.DataFrame
+    path_delay: dict[Pair, pd.DataFrame]
+    balances: list[Balance]
+    warnings: list[str]
+    end_ns: int
+    tables: Tables
+    pairs: dict[Pair, list[int]]
+    recoveries: pd.DataFrame
+    flows: Sequence[Any]
+
+    @property
+    def tcp_flows(self) -> tuple[int, ...]:
+        return tuple(number for number, flow in enumerate(self.flows) if flow.kind == "tcp")
+
+    # Series are computed on demand, because a study has thousands of runs and needs only their summaries.
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """The link directions to which a packet was offered, with the columns of `LINK_COLUMNS`."""
+        return link_use(self.tables, self.end_ns)
+
+    @cached_property
+    def goodput(self) -> dict[tuple[int, str], pd.DataFrame]:
+        """The goodput of each TCP flow, by (flow number, series of `GOODPUT_SERIES`). One bin is one sampling
+        interval."""
+        return {
+            (flow, series): goodput(self.tables, flow, series) for flow in self.tcp_flows for series in GOODPUT_SERIES
+        }
+
+    @cached_property
+    def shares(self) -> pd.DataFrame:
+        """The goodput and share of each TCP flow in each second, and Jain's index. `share_series` has the columns."""
+        return share_series(self.tables, self.flows, self.end_ns)
+
+    @cached_property
+    def srtt(self) -> dict[int, pd.DataFrame]:
+        """The smoothed RTT of each TCP flow at its socket samples: `t_ns, srtt_us, held_ns`."""
+        return {flow: srtt(self.tables, flow, self.end_ns) for flow in self.tcp_flows}
+
+    @cached_property
+    def reordering(self) -> pd.DataFrame:
+        """One row per flow and scope (run, window or change), with the columns of `REORDERING_COLUMNS`."""
+        return reordering(self.tables, self.pairs)
+
+    @cached_property
+    def densities(self) -> pd.DataFrame:
+        """The histograms for each row of `reordering`, with the columns of `DENSITY_COLUMNS`."""
+        return densities(self.tables, self.pairs)
 
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
-        """Return a copy of these metrics with the cost of the run, which a trace does not contain.
-
-        cpu_s, wall_s: The processor time and real time of the whole run, in s. None means unknown.
-        Returns: A copy whose summary contains `cpu_s` and `wall_s`.
-        """
+        """Return a copy of these metrics with the processor time and real time of the whole run, which a trace does not
+        contain. None means unknown."""
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
 
     def long_form(self) -> pd.DataFrame:
-        """Return all numbers in one table, one per row.
-
-        Returns: DataFrame with the columns of `LONG_COLUMNS`. `metrics.long_form.long_form` describes the order of the
-            rows.
-        """
+        """Return all numbers in one table, one per row (`metrics.long_form.long_form`)."""
         return long_form(self)
 
     def write(self, run_dir: str | Path) -> None:
@@ -80,29 +140,22 @@ def metrics(
     plan = with_connections(plan, tables.connections)
     # With `run.ends = "flows"`, a run may be shorter than planned, so the end that the guest reports is preferred.
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
-    # Conservation is checked first, because no number is computed for a run whose packets do not add up.
+    # No number is computed for a run whose packets do not add up.
     balances = check_conservation(tables)
-    # The step functions of all links are built only once, because all metrics below use them.
-    links = link_values(tables)
-    check_carried(tables, plan.flows, end_ns, links, plan.network.mtu_bytes, plan.network.ip_header_bytes)
+    check_carried(tables, plan.flows, end_ns, plan.network.mtu_bytes, plan.network.ip_header_bytes)
     pairs = flow_pairs(plan.flows)
-    changes = route_changes(tables, pairs, end_ns, attribution_ns, links)
+    changes = route_changes(tables, pairs, end_ns, attribution_ns)
     evidence = Evidence(
         tables=tables,
         plan=plan,
-        links=links,
         changes=changes,
         causes=causes(tables, pairs),
-        path_delay={pair: path_delay(tables, pair, end_ns, links) for pair in pairs},
-        changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
-        # Recoveries are computed before the scalars, because some scalars are quantiles over the rows of recoveries.
+        path_delay={pair: path_delay(tables, pair, end_ns) for pair in pairs},
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
-        shares=shares(tables, plan.flows, end_ns, links),
         late=late_away_from_changes(tables, pairs),
         end_ns=end_ns,
     )
     summary = summary_of(evidence) if summary is None else summary
-    # Warnings are computed last, because they use the summary and the late packets that no route change explains.
     return Metrics(
         summary=summary,
         route_changes=changes,
@@ -113,7 +166,6 @@ def metrics(
         end_ns=end_ns,
         tables=tables,
         pairs=pairs,
-        tcp_flows=tuple(number for number, flow in enumerate(plan.flows) if flow.kind == "tcp"),
         recoveries=evidence.recoveries,
         flows=plan.flows,
     )

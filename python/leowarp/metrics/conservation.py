@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.base.errors import TraceError
+from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths
 from leowarp.metrics.network.queues import DROP_STEMS
 from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
@@ -19,13 +20,7 @@ from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
 
 @dataclass(frozen=True)
 class Balance:
-    """The balance of a link or a flow. It holds if sent = delivered + dropped + in flight at the end.
-
-    what: The name of the link or flow, with its direction.
-    unit: {"pkts", "bytes"}
-    rule: The equation in words.
-    sent, delivered, dropped, under_way: The four terms of the balance, in `unit`.
-    """
+    """The balance of a link or a flow, in packets or bytes. `rule` is its equation in words."""
 
     what: str
     unit: str
@@ -37,18 +32,15 @@ class Balance:
 
     @property
     def adds_up(self) -> bool:
-        """Return whether sent equals delivered + dropped + in flight. The result is False if the number in flight is
-        negative."""
+        """Whether the balance holds. A negative number in flight breaks it."""
         return self.sent == self.delivered + self.dropped + self.under_way and self.under_way >= 0
 
 
 def link_balances(tables: Tables) -> list[Balance]:
-    """Return the balances of each link direction: offered = delivered + dropped by cause + held in its queue.
+    """Return the balances of each link direction: one of packets and one of bytes, sorted by direction number.
 
     Some queueing disciplines, such as netem, do not report offered packets. A direction with such a discipline has no
     balance.
-
-    Returns: Two balances for each direction, one of packets and one of bytes, sorted by direction number.
     """
     totals = tables.linktotals
     numbers = totals["direction"].to_numpy()
@@ -78,13 +70,10 @@ def link_balances(tables: Tables) -> list[Balance]:
 
 
 def flow_balances(tables: Tables) -> list[Balance]:
-    """Return the packet balance of each flow in each direction. A balance is: sent = delivered + lost + in flight at
-    the end.
+    """Return the packet balance of each flow in each direction, sorted by flow.
 
     The number in flight is sent minus delivered minus lost, and must not be negative. The balance cannot detect that
     the number in flight is too large.
-
-    Returns: Balances sorted by flow: first the data, then the return direction.
     """
     return [
         Balance(
@@ -101,7 +90,7 @@ def flow_balances(tables: Tables) -> list[Balance]:
 
 
 def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int]]]:
-    """Add up `columns` of the table `bins` over the run. Return the sums for each flow and direction."""
+    """Return the sums of `columns` of the table `bins` for each flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
     # Flow and direction are combined into one small integer, so that `bincount` can sum without sorting or grouping;
@@ -112,20 +101,13 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
     return [(divmod(key, 2), [int(each[key]) for each in sums]) for key in np.flatnonzero(np.bincount(keys)).tolist()]
 
 
-def uncounted_directions(tables: Tables) -> int:
-    """Return the number of link directions that do not report offered and dropped packets, because they use netem."""
-    return int(tables.linktotals["offered_pkts"].isna().sum())
-
-
 def check_conservation(tables: Tables) -> list[Balance]:
     """Return all balances of a run, of links and of flows.
 
     Raises TraceError if a balance does not hold, or if the tables contradict each other. The message lists all balances
-    that do not hold, and all contradictions.
+    that do not hold, and all contradictions, because the reader needs them to see where packets were lost.
     """
     balances = link_balances(tables) + flow_balances(tables)
-    # One error lists all balances that do not hold, because the reader needs all of them to see where packets were
-    # lost.
     wrong = [
         f"{b.what}: {b.rule} in {b.unit}: {b.sent} = {b.delivered} + {b.dropped} + {b.under_way} is not so"
         for b in balances
@@ -142,28 +124,14 @@ def check_conservation(tables: Tables) -> list[Balance]:
 
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
     """Return the late packets (data or ACKs) for which no route change happened in the last `within_ns` before their
-    arrival.
+    arrival. On in-order links, no such packets should exist, because packets overtake only where two paths meet.
 
-    On in-order links, no such packets should exist, because a packet can be overtaken only where two paths meet.
-
-    change_instants_ns: The instants at which the path of any flow changed, in either direction. They need not be
-        sorted.
-    within_ns: The longest time that a packet may be in flight.
-    Returns: The rows of `packets`, in their order.
+    change_instants_ns: The instants at which the path of any flow changed, in either direction, in any order.
     """
-    packets = tables.packets
-    late = packets[truths(packets["is_late"])]
-    if len(late) == 0:
-        return late
-    changes = np.sort(np.asarray(change_instants_ns, dtype="float64"))
-    received = floats(late["received_ns"])
-    if len(changes) == 0:
-        return late
-    index = np.searchsorted(changes, received, side="right") - 1
-    # Before the first change, no packet can be late because of a change. For a packet that arrives before the first
-    # change, the time since the last change is infinite, because no change precedes the packet.
-    since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
-    return late[since > within_ns]
+    late = tables.packets[truths(tables.packets["is_late"])]
+    changes_ns, received_ns = np.sort(change_instants_ns), floats(late["received_ns"])
+    # For a packet that arrives before the first change, the time since the last change is infinite.
+    return late[received_ns - step_at(changes_ns, changes_ns, received_ns, -np.inf) > within_ns]
 
 
 def _contradictions(tables: Tables) -> list[str]:
@@ -232,8 +200,7 @@ def _not_counted(tables: Tables) -> list[str]:
 
 
 def _not_stored(tables: Tables) -> list[str]:
-    """Return sentences about packets that are missing in the table `packets`. The table must contain all late, lost and
-    retransmitted packets."""
+    """Return one sentence for each kind of packets of which the table `packets` lacks some."""
     packets = tables.packets
     flows, directions = packets["flow"].to_numpy(), packets["direction"].to_numpy()
     # The counts in `bins` cover all packets. `observe.packets` selects the packets that are stored individually.

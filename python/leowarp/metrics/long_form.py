@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,15 +20,17 @@ import pyarrow.parquet as pq
 from leowarp import scalars
 from leowarp.base import plainfiles
 from leowarp.metrics.inputs.changes import CHANGE_COLUMNS
-from leowarp.metrics.inputs.series import optional, step_at
+from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import floats
-from leowarp.metrics.numbers import Numbers
 from leowarp.metrics.over_time import SERIES
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, goodput
 from leowarp.metrics.per_flow.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS, densities_of_scope
 from leowarp.metrics.route_changes.causes import CAUSE_COLUMNS
 from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
+
+if TYPE_CHECKING:
+    from leowarp.metrics.compute import Metrics
 
 MOST_STEPS = 50_000
 """A path delay is stored completely if it has at most this number of steps. Only the delay of a channel has more steps,
@@ -43,19 +45,18 @@ REORDERING_METRICS = {
 """A dict from reordering scope to the prefix of its metrics and the column that becomes `t_ns`."""
 
 
-def long_form(result: Numbers) -> pd.DataFrame:
-    """Return all numbers of a run, one per row.
+def long_form(result: Metrics) -> pd.DataFrame:
+    """Return all numbers of a run, one per row, with the columns of `LONG_COLUMNS`.
 
-    result: The metrics of a run. Series that are missing in `result` are computed here.
-    Returns: DataFrame with the columns of `LONG_COLUMNS`. The row order is: scalars, route changes, recoveries, causes,
-        reordering and its histograms, goodput, RTT, shares, path delays. Each part is sorted by flow, then by time.
+    The row order is: scalars, route changes, recoveries, causes, reordering and its histograms, goodput, RTT, shares,
+    path delays. Each part is sorted by flow, then by time.
     """
-    return _joined(list(_pieces(result)))
+    nullable = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
+    return _table(list(_pieces(result))).to_pandas(types_mapper=nullable.get)
 
 
-def _pieces(result: Numbers) -> Iterator[_Piece]:
-    """Yield all numbers of a run in the order of their rows. Most numbers are computed only when the caller asks for
-    them."""
+def _pieces(result: Metrics) -> Iterator[_Piece]:
+    """Yield all numbers of a run in the order of their rows. Most are computed only when the caller asks for them."""
     yield _scalars(result.summary)
     yield from _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
     yield from _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
@@ -79,7 +80,10 @@ def _pieces(result: Numbers) -> Iterator[_Piece]:
     for flow, frame in result.srtt.items():
         words = "the sender's smoothed RTT at t_ns"
         yield _piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words)
-    yield from _shares(result.shares)
+    shares, words = result.shares, SERIES_NUMBERS["share_ratio"]
+    yield _piece("share_ratio", shares["flow"], shares["t_ns"], shares["share_ratio"], None, words)
+    index = least_index(shares)
+    yield _piece("jain_index", None, index["t_ns"], index["jain_index"], None, LEAST_INDEX)
     for (source, destination), frame in result.path_delay.items():
         words = f"propagation delay of the path {source} to {destination} from t_ns on"
         if len(frame) > MOST_STEPS:
@@ -108,7 +112,6 @@ class _Piece:
     definition: str | list[str]
 
     def rows(self, begin: int, end: int) -> _Piece:
-        """Return some of the rows."""
         if (begin, end) == (0, len(self.value)):
             return self
         arrays = {name: value for name, value in vars(self).items() if isinstance(value, list | np.ndarray)}
@@ -116,26 +119,15 @@ class _Piece:
         return replace(self, **shorter)
 
 
-def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
-    """Join all pieces, with pandas' types that allow null integers."""
-    return pd.DataFrame({
-        "metric": pd.Series(_texts(pieces, "metric"), dtype="str"),
-        **{name: pd.arrays.IntegerArray(*_integers(pieces, name)) for name in ("flow", "t_ns", "index")},
-        "value": np.concatenate([piece.value for piece in pieces]),
-        "unit": pd.Series(_texts(pieces, "unit"), dtype="str"),
-        "definition": pd.Series(_texts(pieces, "definition"), dtype="str"),
-    })  # fmt: skip
-
-
-def _table(pieces: Sequence[_Piece], schema: pa.Schema) -> pa.Table:
-    """Join all pieces as an Arrow table with the columns of `_joined`. A data frame would need memory for two more
-    copies of each text."""
+def _table(pieces: Sequence[_Piece]) -> pa.Table:
+    """Join all pieces. The field metadata has the unit and meaning of each column. A data frame would need memory for
+    two more copies of each text."""
     columns = {name: _texts(pieces, name) for name in ("metric", "unit", "definition")}
     for name in ("flow", "t_ns", "index"):
         values, missing = _integers(pieces, name)
         columns[name] = pa.array(values, mask=missing)
     columns["value"] = pa.array(np.concatenate([piece.value for piece in pieces]), from_pandas=True)
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    return pa.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)
 
 
 def _texts(pieces: Sequence[_Piece], column: str) -> pa.Array:
@@ -150,29 +142,15 @@ def _texts(pieces: Sequence[_Piece], column: str) -> pa.Array:
 
 
 def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of a column as integers, and a mask of the missing ones."""
     numbers = np.concatenate([np.broadcast_to(getattr(piece, column), len(piece.value)) for piece in pieces])
     missing = np.isnan(numbers)
     numbers[missing] = 0
     return numbers.astype(LONG_COLUMNS[column][0].to_pandas_dtype()), missing
 
 
-def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """Return the rows of the series `share_ratio` and `jain_index`. `jain_index` has one row for each second, and
-    `share_ratio` has one row for each second and flow."""
-    index = least_index(frame)
-    return [
-        _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
-        _piece("jain_index", None, index["t_ns"], index["jain_index"], None, LEAST_INDEX),
-    ]
-
-
 def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """Return the smallest delay in each second of a step function with too many steps.
-
-    Returns: DataFrame with `t_ns` and `delay_ns`. `t_ns` is the start of a second. `delay_ns` is nan if no path exists
-        during the whole second.
-    """
+    """Return the smallest delay in each second of a step function with too many steps. It is nan if no path exists
+    during the whole second."""
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
     # Each second begins with the delay that is valid at its start. A delay of nan means that there is no path. If a
     # second has a path for only some of the time, fmin ignores the nan.
@@ -182,22 +160,18 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     return pd.DataFrame({"t_ns": grid_ns, "delay_ns": at_start})
 
 
-def write_long_form(result: Numbers, path: Path) -> None:
-    """Write the long form as Parquet. The field metadata has the unit and meaning of each column.
+def write_long_form(result: Metrics, path: Path) -> None:
+    """Write the long form as Parquet.
 
-    result: The numbers. Each series is computed only when it is written. All rows of 2,000 flows would take 5 GB.
-    path: The file `40-metrics.parquet`. An existing file is replaced. A symbolic link is rejected.
+    Each series is computed only when it is written. All rows of 2,000 flows would take 5 GB. An existing file is
+    replaced. A symbolic link is rejected.
     """
-    columns = [
-        pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
-    ]
-    schema = pa.schema(columns, metadata={"leowarp.table": "metrics"})
     plainfiles.refuse_link(path)
     # The series in long form need neither the table `bins` nor the table `packets`.
     result.tables.release_large("bins", "packets")
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
         for rows in _row_groups(_pieces(result)):
-            writer.write_table(_table(rows, schema))
+            writer.write_table(_table(rows))
 
 
 _GROUP_ROWS = 1 << 20
@@ -224,17 +198,11 @@ def _row_groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
 def _columns(
     prefix: str, frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]], when: str | None
 ) -> list[_Piece]:
-    """Return one piece per column with numbers. The piece's name is `prefix.column`.
-
-    columns: mapping of str to (type, unit, meaning). The form is the same as in `CHANGE_COLUMNS`. Text columns and key
-        columns are left out (`numbers_of`).
-    when: The name of the column with the times, which become `t_ns`. None means that the numbers describe the whole
-        run.
-    """
+    """Return one piece per column with numbers, with the name `prefix.column`. The column `when` becomes `t_ns`. None
+    means that the numbers describe the whole run."""
     if frame.empty:
         return []
-    # The columns `flow` and `when` are converted once for all metrics. In a short run, a few hundred conversions of
-    # short series would take a tenth of the time that the host needs.
+    # In a short run, converting these columns for each metric would take a tenth of the time that the host needs.
     flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
         _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)
@@ -255,8 +223,6 @@ def _piece(
     metric: str, flow: pd.Series | np.ndarray | int | None, t_ns: pd.Series | np.ndarray | None, value: pd.Series,
     unit: str | None, definition: str, index: pd.Series | None = None,
 ) -> _Piece:  # fmt: skip
-    """Return the rows of one metric. A single number in `flow` applies to all rows."""
-
     def numbers(given: pd.Series | np.ndarray | int | None) -> np.ndarray | float:
         if isinstance(given, pd.Series):
             return floats(given)
@@ -271,17 +237,17 @@ def _scalars(summary: dict[str, Any]) -> _Piece:
     left_out = scalars.names(scalars.COSTS)
     for scalar, value in _numbers(summary, scalars.RUN):
         if "." not in scalar.name and scalar.name not in left_out:
-            rows.append((f"run.{scalar.name}", None, optional(value), scalar.unit.symbol, scalar.definition))
+            rows.append((f"run.{scalar.name}", None, value, scalar.unit.symbol, scalar.definition))
     for owner, metric in _OBJECTS.items():
         for scalar, value in _numbers(summary, scalars.RUN):
             whole, _, part = scalar.name.partition(".")
             if whole == owner and part:
-                rows.append((metric.format(part), None, optional(value), scalar.unit.symbol, scalar.definition))
+                rows.append((metric.format(part), None, value, scalar.unit.symbol, scalar.definition))
     for flow in summary["flows"]:
         for scalar, value in _numbers(flow, scalars.of_kind(flow["kind"])):
             if scalar.name != "flow":
                 number, unit = flow["flow"], scalar.unit.symbol
-                rows.append((f"flow.{scalar.name}", number, optional(value), unit, scalar.definition))
+                rows.append((f"flow.{scalar.name}", number, value, unit, scalar.definition))
     metrics, flows, values, units, definitions = (list(column) for column in zip(*rows, strict=True))
     return _Piece(
         metrics, np.array(flows, dtype="float64"), np.nan, np.nan, np.array(values, dtype="float64"), units, definitions
@@ -317,3 +283,8 @@ LONG_COLUMNS: dict[str, tuple[pa.DataType, str, str]] = {
     "definition": (pa.string(), "", "exact definition of the value"),
 }  # fmt: skip
 """The columns of `40-metrics.parquet`."""
+
+_SCHEMA = pa.schema(
+    [pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()],
+    metadata={"leowarp.table": "metrics"},
+)

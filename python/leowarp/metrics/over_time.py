@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,14 @@ from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.base.spelling import guess
 from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.network.queues import path_queues
-from leowarp.metrics.numbers import Numbers
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, goodput
 from leowarp.metrics.sharing.shares import SERIES_NUMBERS
 from leowarp.trace import TABLES
 from leowarp.trace.bbr import BBR_CONTROLS, BBR_GAINS, bbr_modes
 from leowarp.trace.schema.hosts import BBR_MODES
+
+if TYPE_CHECKING:
+    from leowarp.metrics.compute import Metrics
 
 QUEUE_GRID_NS = 10_000_000
 """The queues of a path are added up at instants this far apart."""
@@ -48,11 +50,10 @@ class Series:
     words: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def word(self, number: int) -> str:
-        """Return the word for the number of a state. If the state is unknown, because it is from a newer version, the
-        result is the number as text."""
+        """Return the word for the number of a state. A state of a newer version has its number as word."""
         return self.words.get(number, str(number))
 
-    def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
+    def of_flow(self, numbers: Metrics, flow: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the times (int64, ns) and values (float64, in `unit`), both of shape (n,). Missing values are nan.
 
         Raises TraceError if the run did not record the required table.
@@ -81,23 +82,23 @@ def series_of(text: str) -> Series:
     raise ScenarioError(f"there is no series {text!r:.60}", hint=f"{meant}one of {', '.join(names.values())}")
 
 
-def _goodput(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _goodput(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     frame = goodput(numbers.tables, flow, name.removeprefix("goodput_").removesuffix("_bps"))
     return frame["t_ns"].to_numpy(dtype="int64"), floats(frame["goodput_bps"])
 
 
-def _path_delay(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _path_delay(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     ends = numbers.flows[flow]
     frame = numbers.path_delay[ends.source, ends.destination]
     return frame["t_ns"].to_numpy(dtype="int64"), floats(frame["delay_ns"])
 
 
-def _share(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _share(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     mine = numbers.shares[numbers.shares["flow"] == flow]
     return mine["t_ns"].to_numpy(dtype="int64"), floats(mine[name])
 
 
-def _path_queue(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _path_queue(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     ends = numbers.flows[flow]
     grid = np.arange(0, numbers.end_ns, QUEUE_GRID_NS, dtype="int64")
     total = np.zeros(len(grid))
@@ -106,7 +107,7 @@ def _path_queue(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.
     return grid, total
 
 
-def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _sampled(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     samples = numbers.tables.of_flow("sockets", flow)
     value = floats(samples[name])
     # 0 means that the sender has no RTT sample yet.
@@ -115,43 +116,27 @@ def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nda
 
 
 def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
-    """Return the mode of a BBR flow in each sample, as computed by `trace.bbr.bbr_modes`. For other congestion
-    controls, the mode is nan.
-
-    samples: The rows of the flow in `sockets`.
-    """
+    """Return the mode of a BBR flow in each of its samples (`trace.bbr.bbr_modes`). For other congestion controls, the
+    mode is nan."""
     # A table of an older run may lack the columns with BBR's gains.
     if flow.congestion_control not in BBR_CONTROLS or not set(BBR_GAINS) <= set(samples.columns):
         return np.full(len(samples), np.nan)
     return bbr_modes(*(floats(samples[gain]) for gain in BBR_GAINS))
 
 
-def _bbr_mode(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _bbr_mode(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     samples = numbers.tables.of_flow("sockets", flow)
     return samples["t_ns"].to_numpy(dtype="int64"), flow_bbr_modes(numbers.flows[flow], samples)
 
 
-def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    # For a lost probe, the arrival is null, so the difference is nan: the series has the time of the probe but no
-    # value.
+def _probed(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     echoes = numbers.tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent
 
 
-def _of_sockets() -> dict[str, Series]:
-    """Return a series for each quantity that is sampled from the sockets. Truth values have no series."""
-    return {
-        column.name: Series(
-            column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words
-        )
-        for column in TABLES["sockets"].columns
-        if column.name not in ("t_ns", "flow") and not pa.types.is_boolean(column.type)
-    }
-
-
 _FROM = "mean rate from t_ns to the next sample, of "
-_COMPUTED: dict[str, Callable[[Numbers, int, str], tuple[np.ndarray, np.ndarray]]] = {
+_COMPUTED: dict[str, Callable[[Metrics, int, str], tuple[np.ndarray, np.ndarray]]] = {
     **{f"goodput_{series}_bps": _goodput for series in GOODPUT_SERIES},
     "path_delay_ns": _path_delay,
     "path_queue_pkts": _path_queue,
@@ -174,10 +159,14 @@ SERIES: dict[str, Series] = {
         ),
         Series("probe_delay_ns", "ns", "one-way delay of a probe sent at t_ns; null: lost", "echoes", steps=False),
         Series("probe_rtt_ns", "ns", "round-trip time of a ping sent at t_ns; null: no reply", "echoes", steps=False),
-        *_of_sockets().values(),
+        *(
+            Series(column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words)
+            for column in TABLES["sockets"].columns
+            if column.name not in ("t_ns", "flow") and not pa.types.is_boolean(column.type)
+        ),
     )
 }  # fmt: skip
-"""All series. The computed series are first, then the series from the sockets."""
+"""All series. The computed series are first, then the quantities sampled from the sockets, except truth values."""
 
 
 def _stem(name: str) -> str:

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 from leowarp import scalars
+from leowarp.metrics.inputs.changes import both_ways_ns
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues
-from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths
 from leowarp.metrics.network.cures import cure_scalars
 from leowarp.metrics.network.queues import drops_by_cause
 from leowarp.metrics.per_flow.acknowledgements import acknowledgement_scalars
@@ -34,7 +34,7 @@ from leowarp.metrics.per_flow.round_trips import round_trip_scalars
 from leowarp.metrics.route_changes.causes import NO_CAUSE_SCALARS, cause_scalars
 from leowarp.metrics.route_changes.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
 from leowarp.metrics.sharing.capacity import capacity_scalars
-from leowarp.metrics.sharing.shares import Shares
+from leowarp.metrics.sharing.shares import Shares, shares
 from leowarp.scalars.of_flows import ONE_WAY
 from leowarp.scalars.of_run import COSTS, PATH_DELAY
 from leowarp.scenario import Plan
@@ -45,54 +45,52 @@ from leowarp.scenario.workload.mptcp import further_interfaces
 class Evidence:
     """The inputs of scalars: the tables of a run, and values that are computed once for all flows.
 
-    plan: The run's plan. Only the plan's name, flows and MTU are used.
-    links: The delay and rate of every link direction over time.
     changes, causes, recoveries: The tables with `CHANGE_COLUMNS`, `CAUSE_COLUMNS` and `RECOVERY_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. The propagation delay of the pair's current path over time.
-    changes_ns: dict of (source, destination) to int64 array. The ascending instants at which the path of a pair
-        changed. Changes in both directions are included.
-    shares: The goodputs and shares of the TCP flows.
+    path_delay: The propagation delay of each pair's current path over time.
     late: The late packets that arrived when no route change was near.
-    end_ns: The length of the run on its own clock.
     """
 
     tables: Tables
     plan: Plan
-    links: LinkValues
     changes: pd.DataFrame
     causes: pd.DataFrame
     path_delay: dict[Pair, pd.DataFrame]
-    changes_ns: dict[Pair, np.ndarray]
     recoveries: pd.DataFrame
-    shares: Shares
     late: pd.DataFrame
     end_ns: int
+
+    @cached_property
+    def shares(self) -> Shares:
+        """The goodputs and shares of the TCP flows."""
+        return shares(self.tables, self.plan.flows, self.end_ns)
 
     @cached_property
     def cause_scalars(self) -> dict[int, dict[str, int]]:
         """The result of `causes.cause_scalars` for the run."""
         return cause_scalars(self.causes)
 
-    # Only TCP flows are counted, because pings and UDP do not change TCP's counters (TcpExt.*).
     @cached_property
     def tcp_senders(self) -> Counter[str]:
         """A dict from the station of each host to the number of TCP flows that start there."""
-        homes = further_interfaces(self.plan.flows)
-        return Counter(homes.get(flow.source, flow.source) for flow in self.plan.flows if flow.kind == "tcp")
+        return self._tcp_ends("source")
 
     @cached_property
     def tcp_receivers(self) -> Counter[str]:
-        """A dict from the station of a host to the number of TCP flows to this host."""
+        """A dict from the station of each host to the number of TCP flows to this host."""
+        return self._tcp_ends("destination")
+
+    def _tcp_ends(self, end: str) -> Counter[str]:
         homes = further_interfaces(self.plan.flows)
-        return Counter(homes.get(flow.destination, flow.destination) for flow in self.plan.flows if flow.kind == "tcp")
+        # Only TCP flows are counted, because pings and UDP do not change TCP's counters (TcpExt.*).
+        ends = (getattr(flow, end) for flow in self.plan.flows if flow.kind == "tcp")
+        return Counter(homes.get(station, station) for station in ends)
 
 
 def summary_of(run: Evidence) -> dict[str, Any]:
     """Return the content of `summary.json`. The scalars are in the order of their declaration. The costs of the run are
     None, because the trace lacks them.
 
-    Returns: A dict. The dict has the scalars of the run, the objects `fairness` and `drops_by_cause_pkts`, and `flows`.
-        The scalars' names contain the unit. The list `flows` has a dict of scalars per flow, in the order of the plan.
+    Returns: The scalars and objects of the run, and the list `flows` with a dict of scalars per flow of the plan.
     """
     flows = []
     for number, flow in enumerate(run.plan.flows):
@@ -108,7 +106,6 @@ def _of_run(run: Evidence) -> dict[str, Any]:
         "name": run.plan.name,
         **_change_scalars(run.changes, known=tables.has("packets")),
         **_delay_scalars(run.path_delay, run.end_ns),
-        "no_path_s": _no_path_ns(run.path_delay, run.end_ns) / 1e9,
         "drops_pkts": len(tables.drops) if tables.knows_drops else None,
         "drops_by_cause_pkts": drops_by_cause(tables) if tables.knows_drops else None,
         **cure_scalars(tables),
@@ -126,6 +123,7 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
     row = _of_flow(run, number, lived, changes_ns)
+    goodput_bps = row["goodput_mean_bps"]
     return (
         row
         | round_trip_scalars(tables, number)
@@ -134,27 +132,16 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
         | recovery_scalars(run.recoveries, number)
         | acknowledgement_scalars(tables, number, flow.source, is_only_sender=run.tcp_senders[flow.source] == 1)
         | {"share_ratio": run.shares.ratio[number], "share_reason": run.shares.reason[number]}
-        | capacity_scalars(
-            tables,
-            number,
-            (flow.source, flow.destination),
-            lived,
-            row["goodput_mean_bps"],
-            run.links,
-            run.plan.network.mtu_bytes,
-            run.plan.network.ip_header_bytes,
-        )
+        | capacity_scalars(tables, number, (flow.source, flow.destination), lived, goodput_bps, run.plan.network)
     )
 
 
 def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
-    """Return the scalars of a ping or UDP flow. If a flow has no replies, its delays are one-way delays."""
     tables, flow = run.tables, run.plan.flows[number]
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
     replies = flow.kind == "ping" and bool(flow.replies)
-    # If the table `echoes` is missing, probes were not recorded. If the table `echoes` is empty, no probe was sent. The
-    # summary must distinguish a missing table from an empty one.
+    # If the table is missing, probes were not recorded. If it is empty, no probe was sent.
     probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, lived, changes_ns)
@@ -165,7 +152,6 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
-    """Return the scalars of a program flow. Each connection of the program is a separate flow."""
     ends = identity(number, run.plan.flows[number]) | program_scalars(run.tables, number)
     return ends | iperf3_scalars(run.tables, number) | measure_scalars(run.tables, number, run.end_ns)
 
@@ -192,27 +178,22 @@ def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) ->
 
 
 def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
-    """Return the instants during a flow's life at which its path changed, in either direction."""
-    changes_ns = run.changes_ns[flow.source, flow.destination]
+    changes_ns = both_ways_ns(run.tables, (flow.source, flow.destination))
     # A change before or after a flow's life cannot affect the flow's packets. If changes outside of the flow's life
     # were included, the share of changes with losses would be too low.
     return changes_ns[(changes_ns >= lived.start_ns) & (changes_ns < lived.stop_ns)]
 
 
 def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
-    """Return the scalars of `ONE_WAY` for all data packets of a TCP flow. All are None if the run did not count
-    delays."""
     counted = delays(tables, number, DATA)
     return dict.fromkeys(scalars.names(ONE_WAY)) if counted is None else counted.scalars("owd")
 
 
 def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | None]:
-    """Return the scalars that count route changes. If the paths between two stations change in both directions at the
-    same instant, this counts as one change."""
+    """Return the scalars that count route changes. With `routing.reverse = "mirror"`, both directions change at once,
+    which counts as one change."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
-    # With `routing.reverse = "mirror"`, both directions change at once. A change of both directions at once counts as
-    # one change.
     ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
     each = pd.DataFrame({
         "change": list(zip(changes["t_ns"], ends, strict=True)),
@@ -227,34 +208,20 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
     }
 
 
-def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """Return the smallest, mean and largest propagation delay, in whole ns, over the data paths of all flows. The mean
-    is weighted by time.
-
-    Times without a path do not count (see `no_path_s`). The values are None if the whole run had no path.
-    """
-    values, weights = [], []
+def _delay_scalars(delays: dict[Pair, pd.DataFrame], end_ns: int) -> dict[str, Any]:
+    """Return the smallest, mean (over time) and largest propagation delay, in whole ns, over the data paths of all
+    flows. Times without a path do not count. `no_path_s` is the longest time that a pair had no path."""
+    values, weights, gaps_ns = [np.zeros(0)], [np.zeros(0)], [0]
     for frame in delays.values():
-        held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
-        known = frame["delay_ns"].notna().to_numpy()
-        values.append(frame["delay_ns"].to_numpy(dtype="float64")[known])
-        weights.append(held[known])
-    # A row of length 0 exists if a route and a delay change at the run's end, so rows of length 0 are left out.
-    value, weight = np.concatenate(values or [np.zeros(0)]), np.concatenate(weights or [np.zeros(0)])
-    inside = weight > 0
-    if not inside.any():
-        return dict.fromkeys(scalars.names(PATH_DELAY))
-    return {
-        "path_delay_min_ns": int(value[inside].min()),
-        "path_delay_mean_ns": round(float(np.average(value[inside], weights=weight[inside]))),
-        "path_delay_max_ns": int(value[inside].max()),
-    }
-
-
-def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
-    """For each pair with flows, add up the times without a path. Return the largest sum in ns."""
-    longest = 0
-    for frame in delays.values():
-        held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))
-        longest = max(longest, int(held[frame["delay_ns"].isna().to_numpy()].sum()))
-    return longest
+        held_ns, delay_ns = np.diff(np.append(integers(frame["t_ns"]), end_ns)), floats(frame["delay_ns"])
+        # A row of length 0 exists if a route and a delay change at the run's end, so rows of length 0 are left out.
+        known = ~np.isnan(delay_ns) & (held_ns > 0)
+        values.append(delay_ns[known])
+        weights.append(held_ns[known])
+        gaps_ns.append(int(held_ns[np.isnan(delay_ns)].sum()))
+    row: dict[str, Any] = dict.fromkeys(scalars.names(PATH_DELAY)) | {"no_path_s": max(gaps_ns) / 1e9}
+    value, weight = np.concatenate(values), np.concatenate(weights)
+    if len(value):
+        row["path_delay_min_ns"], row["path_delay_max_ns"] = int(value.min()), int(value.max())
+        row["path_delay_mean_ns"] = round(float(np.average(value, weights=weight)))
+    return row

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from leowarp.base.flownames import FlowKey, named
-from leowarp.metrics.conservation import late_outside_changes, uncounted_directions
-from leowarp.metrics.inputs.changes import path_changes
+from leowarp.metrics.conservation import late_outside_changes
+from leowarp.metrics.inputs.changes import both_ways_ns
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.metrics.per_flow import iperf3
@@ -44,25 +44,14 @@ queue."""
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
-    """Return the late packets that arrived without a recent path change in either direction.
-
-    pairs: iterable of (source, destination). The flows' ends.
-    Returns: The rows of `packets`, from `late_outside_changes`.
-    """
-    ways = list(pairs)
-    both = [*ways, *((b, a) for a, b in ways)]
-    instants = sorted({change.t_ns for pair in both for change in path_changes(tables, pair)})
-    return late_outside_changes(tables, np.array(instants, dtype="int64"), LATE_WITHIN_NS)
+    """Return the rows of late packets that arrived without a recent path change in either direction."""
+    instants = [np.empty(0, dtype="int64"), *(both_ways_ns(tables, pair) for pair in pairs)]
+    return late_outside_changes(tables, np.concatenate(instants), LATE_WITHIN_NS)
 
 
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
-    """Return one sentence per warning. The warnings are in this order: late packets, times without a path, flows (in
-    the order of the summary), links without counters.
-
-    summary: The result of `summary_of(...)`.
-    late: The result of `late_outside_changes`: the late packets that did not arrive soon after a route change. Only
-        `sent_ns` and `flow` are used.
-    """
+    """Return one sentence per warning: late packets, times without a path, flows, links without counters. `late` is the
+    result of `late_outside_changes`."""
     sentences = []
     # On a link with jitter or without order, packets may be late at any time, so late packets are no reason for a
     # warning.
@@ -92,7 +81,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
             sentences.append(alone)
         if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
             sentences.append(held)
-    uncounted = uncounted_directions(tables)
+    uncounted = int(tables.linktotals["offered_pkts"].isna().sum())
     # If all packets arrived, or if packets were not recorded, missing drop counters are no reason for a warning.
     if uncounted and tables.bins["lost_pkts"].sum():
         sentences.append(
@@ -122,12 +111,10 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
-    """Return a warning if the receiver's window limited a flow for most of its time, and None otherwise. `flow` is an
-    entry of `summary["flows"]`.
+    """Return a warning if the receiver's window limited a flow for most of its time, and None otherwise. If the receive
+    buffer is too small, goodput measures the receiver instead of the path.
 
-    If the receive buffer is too small, goodput measures the receiver instead of the path.
-
-    samples: The rows of this flow in `sockets`, in chronological order.
+    flow, samples: The entry of `summary["flows"]`, and the rows of this flow in `sockets`, in chronological order.
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
@@ -135,8 +122,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     # limited by the path, and not by the receiver.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
-    # tcpi_rwnd_limited is cumulative. The result is the sum of the increases between successive samples that are both
-    # outside loss recovery.
+    # The kernel's counter is cumulative.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None
@@ -147,8 +133,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
 
 
 def nothing_arrived(flow: dict[str, Any]) -> str | None:
-    """Return a warning if a flow lost packets and delivered no packets. Otherwise, return None. `flow` is an entry of
-    `summary["flows"]`."""
+    """Return a warning if a flow (an entry of `summary["flows"]`) lost packets and delivered none."""
     if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
         return None
     return f"nothing arrived of {_named(flow)}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"

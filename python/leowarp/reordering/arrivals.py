@@ -21,9 +21,6 @@ PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
 TIME_UNITS = ("s", "ms", "us", "ns")
 """The units that a column of times can have. The unit is given by `Source.time_unit`, or by the end of the column's
 name."""
-_PLACES = 3
-"""A capture can be made at this number of places: at the sender, at the receiver, or in between. If the evidence in a
-capture excludes none of these three places, the place is unknown."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +84,7 @@ class Source:
         # 65,535 is the maximum length of a UDP payload (RFC 768 has 16 bits for the length).
         if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
             raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
-        # UDP does not define the format of its payload. The user must therefore set the position of the sequence
-        # number.
+        # UDP does not define the format of its payload.
         if (self.protocol == "udp") != (self.field_offset is not None):
             raise ScenarioError(
                 "a UDP payload's sequence field needs both the protocol and the field's place",
@@ -174,7 +170,8 @@ class CapturedAt:
         >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
         ('sender or middle', None)
         """
-        return " or ".join(self.places) if 0 < len(self.places) < _PLACES else None
+        # If the evidence excludes none of the three places, the place is unknown.
+        return " or ".join(self.places) if 0 < len(self.places) < 3 else None
 
 
 @dataclass
@@ -220,18 +217,15 @@ class Reading:
 
 
 def first_bytes(stream: BinaryIO) -> bytes:
-    """Return the first bytes of a stream, without consuming them. If the stream is short or slow, fewer bytes are
-    returned than the buffer can contain."""
+    """Return the first bytes of a stream, without consuming them. A short or slow stream gives fewer bytes."""
     return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
 
 
 def total_bytes(stream: BinaryIO) -> int | None:
     """Return the length of a file, or None for a pipe."""
-    # A pipe has no length, so its progress is only a number of packets.
     if not stream.seekable():
         return None
-    # The length is found by seeking to the end; the old position is restored, because the stream may already have been
-    # read in part.
+    # The old position is restored, because the stream may already have been read in part.
     at = stream.tell()
     total = stream.seek(0, io.SEEK_END)
     stream.seek(at)

@@ -24,8 +24,7 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
     for chunk in chunks:
         part = _part(capture.feed(chunk))
         # The first flow may be the only flow, so its packets are measured immediately. If a second flow appears, the
-        # choice of the flow is ambiguous. The function then raises the error below, and the measurement of the first
-        # flow is discarded.
+        # error below discards this measurement.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
     last = _part(capture.finish())
@@ -42,7 +41,8 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
             hint="leowarp reorder FILE --flows",
         )
     if this.flows:
-        this.captured_at = _captured_at(capture)
+        if (found := capture.place()) is not None:
+            this.captured_at = CapturedAt(tuple(found[0]), "; ".join(found[1]))
         this.notes += _notes(this, this.flows[source.flow or 0], capture.merged())
     yield last
 
@@ -70,11 +70,6 @@ def _fill(this: Reading, capture: Any) -> None:
     this.flows = [_flow(number, flow) for number, flow in enumerate(capture.flows())]
     this.counts = capture.counts()
     this.skipped = [Skip(n, f"packet{'' if n == 1 else 's'} {what}") for n, what in capture.skipped()]
-
-
-def _captured_at(capture: Any) -> CapturedAt | None:
-    found = capture.place()
-    return None if found is None else CapturedAt(tuple(found[0]), "; ".join(found[1]))
 
 
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
@@ -107,23 +102,16 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
             f"{pkts:,} segments are several in one (up to {longest_bytes:,} bytes{unit}): each counts as one packet, "
             "and reordering inside it is not seen (ethtool -K DEVICE gro off lro off, at a sender tso off gso off)"
         )
-    if (note := _place_note(this.captured_at, flow)) is not None:
-        notes.append(note)
+    at = this.captured_at
+    if at is not None and at.places and "receiver" not in at.places:
+        where = {
+            ("sender",): "where the flow is sent",
+            ("middle",): "on the flow's way",
+            ("sender", "middle"): "where the flow is sent, or on its way",
+        }[at.places]
+        advice = "--protocol icmp-reply measures the replies" if flow.protocol == "icmp" else "capture at the receiver"
+        notes.append(f"captured {where} ({at.evidence}): the network behind it shows in nothing here; {advice}")
     return notes
-
-
-def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """If a capture was not made at the flow's receiver, return a warning. None means that the capture was made at the
-    receiver or at an unknown place."""
-    if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
-        return None
-    where = {
-        ("sender",): "where the flow is sent",
-        ("middle",): "on the flow's way",
-        ("sender", "middle"): "where the flow is sent, or on its way",
-    }[captured_at.places]
-    advice = "--protocol icmp-reply measures the replies" if flow.protocol == "icmp" else "capture at the receiver"
-    return f"captured {where} ({captured_at.evidence}): the network behind it shows in nothing here; {advice}"
 
 
 def described(flow: Flow) -> str:
@@ -141,8 +129,7 @@ def described(flow: Flow) -> str:
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
     """Convert columns from the crate. The bytes have native order, so numpy can use them without copying."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times, so the column of times may be shorter than the others. If the column
-    # of times is shorter, the times cannot be assigned to packets and are dropped.
+    # pcapng's simple packet blocks have no times. The times of a shorter column cannot be assigned to packets.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
@@ -175,7 +162,6 @@ def what_is_there(file: Reading) -> str:
         )
     if (line := skipped_line(file.skipped)) is not None:
         told.append(line)
-    # Reasons for skipping packets are recognised by their texts, because the crate provides no other identifiers.
     if any(" cut to " in skip.why for skip in file.skipped):
         told.append("capture whole packets: tcpdump -s 0")
     if any("link type" in skip.why for skip in file.skipped):

@@ -20,27 +20,21 @@ FROM_0: Place = ("index", 0)
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
     """Return the sequence numbers as a uint64 array of shape (n,).
 
-    values: array-like of shape (n,). The integers in a list, a numpy array, an Arrow array or chunked array, or a
-        pandas or Polars series.
-    bits: The width of a number. A number that does not fit into this width is an error.
-    place: (str, int). How error messages name a position: the word, and the number of the first position. For example,
-        ("row", 2) gives "row 2" for the first value.
-    Raises TraceError if a number is negative, missing, too large or not whole. The message names the position and the
-    reason.
+    values: The integers in a list, a numpy array, an Arrow array or chunked array, or a pandas or Polars series.
+    bits: The width of a number.
+    Raises TraceError if a number is negative, missing, too large or not whole. The message names the position.
     """
     return _whole(values, "sequence number", np.uint64, SEQ_MAX if bits is None else (1 << bits) - 1, place)
 
 
 def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Return the times in ns as an int64 array of shape (n,). The result is None if `values` is None. `datetime64`
-    arrays are converted.
+    """Return the times in ns as an int64 array of shape (n,), or None for None. `datetime64` arrays are converted.
 
     Raises TraceError if a time is missing, is not whole, or does not fit into 64 bits. Negative times are allowed,
         because only differences between times matter.
     """
     if values is None:
         return None
-    # pandas and Arrow store times in various units (s, ms, us). Times in all these units are converted to ns first.
     array = _array(values, "instant of arrival", place)
     if array.dtype.kind in "Mm":
         if np.isnat(array).any():
@@ -56,12 +50,10 @@ def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
-    """Return a column of whole numbers as a contiguous array of type `kind`. The message of the TraceError names the
-    first value that does not fit."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
-    # numpy makes an empty list a float64 array; an empty list is accepted here.
+    # numpy makes an empty list a float64 array.
     if array.size == 0:
         return np.zeros(0, dtype=kind)
     if array.dtype.kind == "O":
@@ -85,14 +77,12 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
 
 
 def _array(values: Any, what: str, place: Place) -> np.ndarray:
-    """Convert any input to a numpy array. Raises TraceError if the input marks a value as missing."""
     # A masked array is rejected, because numpy would return the meaningless values below its mask.
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise _missing(what, np.ma.getmaskarray(values), place)
     if isinstance(values, np.ndarray):
         return np.asarray(values)
-    # `null_count` is a property in PyArrow and a method in Polars. NumPy arrays and lists have no marker for missing
-    # values, so their count is 0.
+    # `null_count` is a property in PyArrow and a method in Polars. Lists have no marker for missing values.
     null_count = values.null_count if hasattr(values, "null_count") else 0
     if null_count() if callable(null_count) else null_count:
         raise _missing(what, np.asarray(values.is_null()), place)
@@ -107,8 +97,7 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
 
 
 def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
-    """Convert an array of Python objects to integers. numpy uses objects for a list in which an integer does not fit
-    into 64 bits."""
+    """Convert objects, which numpy uses for a list in which an integer does not fit into 64 bits."""
     for at, value in enumerate(array):
         # pandas' marker for missing values is recognised by its type's name, because pandas may not be installed.
         if type(value).__name__ == "NAType":

@@ -15,15 +15,7 @@ import numpy as np
 from leowarp.base.errors import HostError, ScenarioError, TraceError
 from leowarp.base.skips import Skip
 from leowarp.reordering import captures
-from leowarp.reordering.arrivals import (
-    CapturedAt,
-    Flow,
-    Part,
-    Reading,
-    Source,
-    first_bytes,
-    total_bytes,
-)
+from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Source, first_bytes, total_bytes
 from leowarp.reordering.measures import Meter
 from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
@@ -61,9 +53,7 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
         packet and byte at fault.
     """
     source = source or Source()
-    with _opened(path) as stream:
-        name = _name(path)
-        kind = source.format or _format_of(stream, name)
+    with _opened(path, source) as (stream, name, kind):
         if kind in ("text", "pcap"):
             read = _text if kind == "text" else _capture
             yield Reading(name, kind, lambda this: read(this, stream, source, bits))
@@ -157,13 +147,10 @@ def measure_file(
     """
     meter = Meter(**settings)
     source = source or Source()
-    # The meter checks its settings before the file is opened. A wrong setting is therefore reported immediately, even
-    # if the file is a pipe from which no data has come.
+    # The meter checks its settings before the file is opened, which may be a pipe from which no data has come.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
-        # A packet's number has 16 bits for ICMP and RTP, and 32 bits for TCP, where it counts bytes. For UDP, it has
-        # `field_size` bytes. The crate handles the wrap-around of packet numbers in captures, so the setting `bits`
-        # must not be set.
+        # The protocol gives the width of a packet's number, and the crate handles its wrap-around.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -172,11 +159,12 @@ def measure_file(
             if on_progress is not None:
                 on_progress(file.done_ratio, packets)
     if not packets:
-        raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
+        of_text = "a sequence number a line, or a column of them"
+        hint = captures.what_is_there(file) if file.format == "pcap" else of_text
+        raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=hint)
     chosen = file.flows[source.flow or 0] if file.flows else None
     result = meter.measured(sent_pkts)
-    # If there are more late numbers than received packets, the numbers are probably wrong. After a single number that
-    # is far too large, or an undeclared wrap-around, all later numbers count as too late.
+    # After a single number that is far too large, or an undeclared wrap-around, all later numbers count as too late.
     if result.too_late_pkts > result.received_pkts:
         file.notes.append(
             f"{result.too_late_pkts} of {result.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
@@ -218,9 +206,7 @@ def survey(path: Path | str, *, source: Source | None = None) -> Survey:
     """
     source = source or Source()
     # The file is opened only once, because data from a pipe cannot be read again.
-    with _opened(path) as stream:
-        name = _name(path)
-        kind = source.format or _format_of(stream, name)
+    with _opened(path, source) as (stream, name, kind):
         if kind != "pcap":
             raise ScenarioError(f"{name} is read as {kind}, which has no flows: only captures have")
         file = Reading(name, kind, lambda this: iter(()))
@@ -229,34 +215,28 @@ def survey(path: Path | str, *, source: Source | None = None) -> Survey:
     return Survey(file.flows, file.counts, file.skipped)
 
 
-def _name(path: Path | str) -> str:
-    return "standard input" if str(path) == "-" else str(path)
-
-
 @contextmanager
-def _opened(path: Path | str) -> Iterator[BinaryIO]:
-    """Open a file and close it afterwards. Standard input stays open."""
+def _opened(path: Path | str, source: Source) -> Iterator[tuple[BinaryIO, str, str]]:
+    """Yield an open file, with its name in messages and its format."""
     if str(path) == "-":
-        yield sys.stdin.buffer
+        stream, name = sys.stdin.buffer, "standard input"
+        yield stream, name, source.format or _format_of(stream, name)
         return
     try:
         stream = Path(path).open("rb")  # noqa: SIM115, closed below
     except OSError as error:
         raise ScenarioError(f"cannot read {path}: {error.strerror}", hint="a file, or - for standard input") from error
     with stream:
-        yield stream
+        yield stream, str(path), source.format or _format_of(stream, str(path))
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
-    """Return the format of a file from its first bytes, or else from its name. If neither the first bytes nor the name
-    shows the format, the result is "text"."""
+    """Return the format of a file from its first bytes, or else from its name, or else "text"."""
     head = first_bytes(stream)
     # First bytes of gzip, zstd and xz files.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
-    # Parquet has its magic number at both ends of the file. The first bytes of a Parquet file are enough to distinguish
-    # it from text.
     if head.startswith(b"PAR1"):
         return "parquet"
     if head[:4] in _CAPTURES:
@@ -264,13 +244,11 @@ def _format_of(stream: BinaryIO, name: str) -> str:
     for magic, capture in _OTHER_CAPTURES.items():
         if head.startswith(magic):
             raise ScenarioError(f"{name} is a capture of another format ({capture})", "editcap -F pcap FILE NEW.pcap")
-    ending = Path(name).suffix.lower()
-    return _ENDINGS.get(ending, "text")
+    return _ENDINGS.get(Path(name).suffix.lower(), "text")
 
 
 def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the bytes of a stream in pieces. Each piece updates `done_ratio` to the share of the stream that has been
-    read."""
+    """Yield the bytes of a stream in pieces, and update `done_ratio`."""
     total, done = total_bytes(stream), 0
     while True:
         try:
@@ -280,7 +258,7 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
         if not chunk:
             return
         done += len(chunk)
-        # The file may have grown while it was read, so the share is limited to 1.
+        # The file may have grown while it was read.
         this.done_ratio = min(1.0, done / total) if total else None
         yield chunk
 
@@ -296,8 +274,7 @@ def _refused(this: Reading) -> Iterator[None]:
 
 
 def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """Yield the arrivals of a text file with one sequence number per line. The crate joins a line that is split between
-    two chunks."""
+    """Yield the arrivals of a text file. The crate joins a line that is split between two chunks."""
     text = native.Text(bits)
     with _refused(this):
         for chunk in _chunks(this, stream):
@@ -306,15 +283,9 @@ def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> 
 
 
 def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """Yield the arrivals of one flow of a capture. `bits` is not used, because the protocol determines the number of
-    bits."""
+    # `bits` is not used, because the protocol gives the number of bits.
     with _refused(this):
         yield from captures.parts(this, _chunks(this, stream), source)
-
-
-def _what_is_there(file: Reading) -> str:
-    """Return a hint for a file without sequence numbers, depending on its content."""
-    return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 
 # `_CAPTURES` contains the first bytes of pcapng's section header, and of pcap in both byte orders. The times of pcap

@@ -66,8 +66,7 @@ class Meter:
         for what, column in (("instants", instants), ("lengths", lengths)):
             if column is not None and len(column) != len(numbers):
                 raise TraceError(f"there are {len(numbers)} sequence numbers and {len(column)} {what}")
-        # Arrivals are passed in parts, so that Ctrl-C is handled between the parts, and no second copy of a long column
-        # is made.
+        # Parts also avoid a second copy of a long column.
         for begin in range(0, len(numbers), _AT_ONCE_PKTS):
             part = slice(begin, begin + _AT_ONCE_PKTS)
             self._native.arrive(numbers[part], *(None if c is None else c[part] for c in (instants, lengths)))
@@ -93,13 +92,9 @@ class Meter:
         """
         if not self._arrived:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
-        # `sent_pkts` is checked like a sequence number: it must be whole and not negative.
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
-        # The results are computed from the meter's counters. The counters remain unchanged, so that more arrivals can
-        # be added.
         numbers = self._native.measured(sent_pkts)
-        # If fewer packets were sent than received, all shares and losses would be wrong.
         if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
                 f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"

@@ -13,34 +13,21 @@ from typing import Any
 
 from leowarp.base.errors import HostError
 
-
-def import_native() -> Any:
-    """Return the native library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
-
-    Raises HostError if the library is missing, or needs a newer glibc than this machine has.
-    """
-    try:
-        # The library is imported by its full name. `from leowarp import _native` would also import the package
-        # `leowarp`, which this module must not do.
-        return importlib.import_module("leowarp._native")
-    except ImportError as error:
-        raise _unusable(str(error)) from error
-
-
-def _unusable(error: str) -> HostError:
-    """Return the error for a library that cannot be loaded."""
+# `native` is the library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
+try:
+    # The library is imported by its full name. `from leowarp import _native` would also import the package `leowarp`,
+    # which this module must not do.
+    native: Any = importlib.import_module("leowarp._native")
+except ImportError as error:
     # A message of the dynamic linker is, for example, "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found
     # (required by .../leowarp/_native.abi3.so)". The message names the first glibc version that is missing.
-    if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):
-        return HostError(
+    if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", str(error)):
+        raise HostError(
             "importing leowarp.reordering: its native library needs a newer glibc than this machine has "
             f"({platform.libc_ver()[1]}, without {missing[1]})",
             hint="use a newer system (Debian 12, Ubuntu 22.04, RHEL 9), or a container of one (Containerfile)",
-        )
-    return HostError(
+        ) from error
+    raise HostError(
         f"importing leowarp.reordering: its native library, leowarp/_native.abi3.so, is missing or broken ({error})",
         hint="in a checkout: make setup; elsewhere install the wheel that `make wheel` builds",
-    )
-
-
-native: Any = import_native()
+    ) from error

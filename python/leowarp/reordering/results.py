@@ -317,8 +317,7 @@ class Reordering:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `leowarp reorder FILE --json` prints."""
         density, buffer = self.density, self.buffer_density
-        # Scalars are at the top level of the object, so that a program such as jq or pandas finds each by a single
-        # name.
+        # Scalars are at the top level, so that a program such as jq or pandas finds each by a single name.
         scalars = {key: value for key, value in _scalars(self).items() if isinstance(value, int | float | None)}
         return {
             **scalars,
@@ -350,12 +349,10 @@ class Reordering:
 
 
 def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
-    """Return the result of the native meter as typed values. A value that needs times is None if an arrival had no
-    time. The same applies to lengths.
+    """Return the result of `_native.Meter.measured()` (crates/py/src/meter.rs) as typed values.
 
-    native: The result of `_native.Meter.measured()` (crates/py/src/meter.rs).
-    is_timed, has_lengths: Whether every arrival had a time, and whether every arrival had a length. The meter treats
-        missing lengths as 0.
+    is_timed, has_lengths: Whether every arrival had a time, or a length. Otherwise, values that need them are None. The
+        meter treats missing lengths as 0.
     """
     extent, gaps, density, buffer = native["extent"], native["gaps"], native["density"], native["buffer_density"]
     received = native["received_pkts"]
@@ -391,7 +388,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Split pairs (value, number of packets) into two arrays in the same order: values as int32, numbers as uint64."""
+    """Split pairs (value, number of packets) into two arrays."""
     values, counts = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(values, dtype=np.int32), np.array(counts, dtype=np.uint64)
 

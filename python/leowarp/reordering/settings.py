@@ -12,14 +12,6 @@ from leowarp.base.errors import ScenarioError
 THRESHOLD_PKTS = 1000
 """The default threshold, in packets. The key `observe.reordering_threshold` has the same default. The default is large,
 because a route change may displace packets by the length of a queue or more."""
-THRESHOLD_MAX_PKTS = 2**31 - 1
-"""The largest threshold. Displacements are signed 32-bit numbers, so no packet could reach a larger threshold."""
-LOSS_WINDOW_MAX_PKTS = 2**24
-"""The largest loss window. The meter needs 80 to 160 MB of memory with this window. A larger window is rejected.
-Without this check, the meter would silently use `LOSS_WINDOW_MAX_PKTS` instead."""
-N_MAX = 2**16
-"""The largest n that the meter (`crates/reorder`) counts. A larger n is rejected. Otherwise, the meter would silently
-use this maximum."""
 SEQ_MAX = 2**63 - 1
 """The largest sequence number. Larger numbers do not fit into signed 64-bit integers, the usual type in Parquet
 files."""
@@ -82,7 +74,6 @@ class Settings:
 
 
 def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
-    """Return the value as a Python int. Any type of whole number is accepted. Other types raise ScenarioError."""
     # `index` is used, because `int` would silently convert 2.5 to 2, and accept "3".
     try:
         number = index(value)
@@ -96,10 +87,13 @@ def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
 
 _PLACES = "with no place to wait in, every packet out of order would count as lost; torres2020 takes 200"
 _RANGES = {
-    "threshold_pkts": (1, THRESHOLD_MAX_PKTS, _PLACES),
-    "buffer_threshold_pkts": (1, THRESHOLD_MAX_PKTS, _PLACES),
-    "loss_window_pkts": (1, LOSS_WINDOW_MAX_PKTS, "65536 packets are 8 s at 100 Mbit/s in full frames"),
-    "n_max": (1, N_MAX, "TCP's three duplicate acknowledgements are n = 3"),
+    # Displacements are signed 32-bit numbers, so no packet could reach a larger threshold.
+    "threshold_pkts": (1, 2**31 - 1, _PLACES),
+    "buffer_threshold_pkts": (1, 2**31 - 1, _PLACES),
+    # The meter (`crates/reorder`) silently reduces a larger loss window or n to these numbers. With this loss window,
+    # it needs 80 to 160 MB of memory.
+    "loss_window_pkts": (1, 2**24, "65536 packets are 8 s at 100 Mbit/s in full frames"),
+    "n_max": (1, 2**16, "TCP's three duplicate acknowledgements are n = 3"),
     "first_seq": (0, SEQ_MAX, "the number of the first packet that was sent"),
     "bits": (8, 63, "16 for ICMP and RTP, 32 for most other counters"),
 }

@@ -20,8 +20,7 @@ from leowarp.reordering.columns import length_column, sequence_column, time_colu
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
 """The names by which the sequence column is recognised."""
-# One part is 1 MiB of a CSV file, or 262,144 rows of a Parquet file. Files are read in parts of fixed size, so memory
-# does not depend on the length of the file. The overhead per part is negligible.
+# Files are read in parts of fixed size, so memory does not depend on the length of the file.
 _BLOCK_BYTES = 1 << 20
 _ROWS = 1 << 18
 _NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -32,13 +31,12 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 
 
 def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """Yield the arrivals of a CSV file. The file's first line determines the delimiter (comma, semicolon, tab).
+    """Yield the arrivals of a CSV file, in parts of about 1 MiB each. The file's first line determines the delimiter
+    (comma, semicolon, tab).
 
-    Yields: Parts of the file, of about 1 MiB each. An empty file gives no part.
     Raises ScenarioError if a column or a unit of time must be selected. The error is also raised if the first line
         contains numbers although `source.header` is set.
-    Raises TraceError if a row contains an invalid number. The message has the number of the row. Rows are counted from
-    1. Row 1 is the header.
+    Raises TraceError if a row contains an invalid number. Rows are counted from 1. Row 1 is the header.
     """
     # The line may end in CR or LF, because Arrow accepts both.
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
@@ -63,22 +61,19 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     chosen = _chosen(this, source, names)
     unit = None if chosen[1] is None else _time_unit(source, names[chosen[1]], None)
     kinds = (pa.uint64(), pa.int64() if unit == "ns" else pa.string(), pa.uint32())
-    # Columns are selected by position, because two columns may have the same name. Columns that are not needed are not
-    # read.
+    # Columns are selected by position, because two columns may have the same name.
     unique = [f"{number}" for number in range(len(names))]
     types = {unique[at]: kind for at, kind in zip(chosen, kinds, strict=True) if at is not None}
     reader = _csv_errors(
         this,
         lambda: pacsv.open_csv(
             stream,
-            # Parsing uses a single thread, because errors of several threads do not name their row. Parsing takes only
-            # a small part of the total time.
+            # Parsing uses a single thread, because errors of several threads do not name their row.
             read_options=pacsv.ReadOptions(
                 use_threads=False, block_size=_BLOCK_BYTES, column_names=unique, skip_rows=int(source.header)
             ),
             parse_options=pacsv.ParseOptions(delimiter=delimiter),
-            # No text, not even an empty cell, is read as null. An empty cell is thus an invalid number, and the error
-            # names its row.
+            # An empty cell is an invalid number and not null, so the error names its row.
             convert_options=pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
             ),
@@ -123,8 +118,8 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
-    """Convert the columns of sequence numbers, times and lengths. `present` says for each of the three columns whether
-    it exists. `row` is the number of the first row, for error messages."""
+    """Convert the columns of sequence numbers, times and lengths, as far as they are `present`. `row` is the number of
+    the first row, for error messages."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
     try:
@@ -134,11 +129,8 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 
 
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
-    """Return the times in ns as int64. Fractions of a nanosecond are rounded.
-
-    A time in s since 1970 with a resolution of 1 ns has 19 digits, but a float64 has only 16. Large times in text are
-    therefore read as decimals, in two parts.
-    """
+    """Return the times in ns as int64, rounded. A time in s since 1970 with a resolution of 1 ns has 19 digits, but a
+    float64 has only 16. Large times in text are therefore read as decimals, in two parts."""
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)
     if pa.types.is_integer(column.type):
@@ -167,13 +159,11 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
 
 
 def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
-    """Return a column of text or numbers as float64. TraceError names the first value that is not a finite number."""
     try:
         text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        # If Arrow cannot convert the column, its error does not name the wrong value. The values are then converted one
-        # by one, to find the first value that is not a number.
+        # Arrow's error does not name the wrong value, so the values are converted one by one to find it.
         values = np.array([_float(text) for text in column.to_pylist()])
     if not np.isfinite(values).all():
         at = int(np.argmax(~np.isfinite(values)))
@@ -189,11 +179,7 @@ def _float(text: str) -> float:
 
 
 def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int | None, int | None]:
-    """Return the positions of three columns, from 0: sequence number, time and length. Time and length are None if they
-    were not selected.
-
-    The sequence column is the column that the user named, the only column, or the only column with a usual name.
-    """
+    """Return the positions of sequence number, time and length, from 0. Time and length are None if not selected."""
     time = None if source.time is None else _position(this, "time", source.time, names)
     length = None if source.bytes is None else _position(this, "bytes", source.bytes, names)
     if source.sequence is not None:
@@ -208,10 +194,8 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
 
 
 def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
-    """Return the position (from 0) of a column that the user gave by its name, or by its number from 1. Raises
-    ScenarioError if no column has this name or number."""
-    # A name takes precedence over a number, because the columns of a file may be called 1, 2, 3. In a file without a
-    # header, the columns are called 1, 2, 3.
+    """Return the position (from 0) of a column that the user gave by its name, or by its number from 1."""
+    # A name takes precedence over a number, because columns may be called 1, 2, 3, as in a file without a header.
     if names.count(text) == 1:
         return names.index(text)
     if names.count(text) == 0 and text.isdecimal() and 1 <= int(text) <= len(names):
@@ -224,7 +208,7 @@ def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
 
 def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None:
     """Return the unit of a column of times. None means that the column's type already has a unit."""
-    if column is not None and (pa.types.is_temporal(column.type)):
+    if column is not None and pa.types.is_temporal(column.type):
         return None
     # The user's setting takes precedence over the ending of the column's name: a column `rtt_s` may contain ms.
     if source.time_unit is not None:
@@ -239,7 +223,6 @@ def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None
 
 
 def _csv_errors(this: Reading, step, names: list[str]):
-    """Call `step` and return its result. Errors of pyarrow become TraceError with leowarp's own message."""
     try:
         return step()
     except pa.ArrowInvalid as error:
@@ -258,8 +241,6 @@ def _csv_errors(this: Reading, step, names: list[str]):
 
 
 def _told(text: str, names: list[str]) -> str:
-    """If pyarrow reports a wrong value, convert its message to leowarp's own message. A message of any other form is
-    returned unchanged."""
     # Each of the three columns has a different type (`kinds` in `csv_parts`), so the type in the message identifies the
     # column. Errors of pyarrow have no codes: row, type and value are only in the message.
     match = _CONVERSION.search(text)

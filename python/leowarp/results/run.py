@@ -126,7 +126,7 @@ class Run(RunTables):
         from leowarp import metrics
 
         ends = self.observed_plan.flows[flow]
-        return metrics.both_ways_ns(self.tables, (ends.source, ends.destination))
+        return metrics.both_ways_ns(self.tables, (ends.source, ends.destination)).copy()
 
     @property
     def capacity_bps(self) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -13,99 +13,86 @@ from leowarp.base import plainfiles, recorded
 from leowarp.base.checksums import sha256_of_file
 from leowarp.base.errors import LeowarpError, TraceError
 from leowarp.trace import maker, maker_of
-from leowarp.verification.pair import FIGURES, REPORT_PAGE, CannotDrawError, Pair
+from leowarp.verification.pair import FIGURES, REPORT_PAGE, Pair
 from leowarp.verification.verdicts import Found, Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_DIFFERENCES = 8
-"""The maximum number of differences that are listed for a file."""
 
 _SLICE_ROWS = 10_000
 
 MOST_FIGURE_BYTES = 256 << 20
-"""The maximum size in bytes of a figure's CSV file, which is read at once."""
 
 FACTS = ("seed", "warnings", "logs")
 """The keys of a manifest that describe the run instead of the machine."""
 
 
-def bytes_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare files byte by byte. A table from another version of pyarrow is compared by its values."""
-    for name in names:
-        first, again = pair.first.path / name, pair.again.path / name
-        if not first.exists() or not again.exists():
-            whose = "the second run" if first.exists() else "it"
-            yield Found(name, Verdict.DIFFERS, (f"{whose} has no such file",))
-        elif _same(first, again):
-            yield Found(name, Verdict.IDENTICAL)
-        elif name.endswith(".parquet"):
-            yield _tables(pair, name)
-        else:
-            yield Found(name, Verdict.DIFFERS, ("other bytes",))
+def bytes_of_both(pair: Pair, name: str) -> Found:
+    """Compare a file byte by byte. A table from another version of pyarrow is compared by its values."""
+    first, again = pair.first.path / name, pair.again.path / name
+    if not first.exists() or not again.exists():
+        whose = "the second run" if first.exists() else "it"
+        return Found(name, Verdict.DIFFERS, (f"{whose} has no such file",))
+    if _same(first, again):
+        return Found(name, Verdict.IDENTICAL)
+    if name.endswith(".parquet"):
+        return _tables(pair, name)
+    return Found(name, Verdict.DIFFERS, ("other bytes",))
 
 
-def scalars_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
+def scalars_of_both(pair: Pair, name: str) -> Found:
     """Compare the summary. The cost in the summary must equal the cost in the run's own manifest."""
-    for name in names:
-        try:
-            text = plainfiles.read(pair.first.path / name, plainfiles.MOST_JSON_BYTES).decode()
-            if text == recorded.text_of_json(pair.summary):
-                yield Found(name, Verdict.IDENTICAL)
-                continue
-            differences = _differing(pair.first.summary, pair.summary)
-        except (OSError, ValueError, TraceError) as error:
-            differences = [str(error)]
-        yield Found(name, Verdict.DIFFERS, tuple(differences or ["other bytes, the same scalars"]))
+    try:
+        text = plainfiles.read(pair.first.path / name, plainfiles.MOST_JSON_BYTES).decode()
+        if text == recorded.text_of_json(pair.summary):
+            return Found(name, Verdict.IDENTICAL)
+        differences = _differing(pair.first.summary, pair.summary)
+    except (OSError, ValueError, TraceError) as error:
+        differences = [str(error)]
+    return Found(name, Verdict.DIFFERS, tuple(differences or ["other bytes, the same scalars"]))
 
 
-def facts_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
+def facts_of_both(pair: Pair, name: str) -> Found:
     """Compare the keys `FACTS` of the manifests."""
-    for name in names:
-        stored, made = ({key: run.manifest.get(key) for key in FACTS} for run in (pair.first, pair.again))
-        differences = _differing(stored, made)
-        yield Found(name, Verdict.DIFFERS if differences else Verdict.IDENTICAL, tuple(differences))
+    stored, made = ({key: run.manifest.get(key) for key in FACTS} for run in (pair.first, pair.again))
+    differences = _differing(stored, made)
+    return Found(name, Verdict.DIFFERS if differences else Verdict.IDENTICAL, tuple(differences))
 
 
-def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare each figure's numbers with those of the same figure of the second run. Both figures show the same
-    flows."""
-    for name in names:
-        try:
-            stored = plainfiles.read(pair.first.path / name, MOST_FIGURE_BYTES).decode()
-            same = stored == _numbers(pair, name, stored)
-        except (OSError, ValueError, LeowarpError) as error:
-            yield Found(name, Verdict.DIFFERS, (f"it cannot be redrawn: {error}",))
-        else:
-            yield Found(name, Verdict.IDENTICAL) if same else Found(name, Verdict.DIFFERS, ("other numbers",))
+def numbers_of_figures(pair: Pair, name: str) -> Found:
+    """Compare a figure's numbers with those of the same figure of the second run. Both figures show the same flows."""
+    try:
+        stored = plainfiles.read(pair.first.path / name, MOST_FIGURE_BYTES).decode()
+        if stored == _numbers(pair, name, stored):
+            return Found(name, Verdict.IDENTICAL)
+    except (OSError, ValueError, LeowarpError) as error:
+        return Found(name, Verdict.DIFFERS, (f"it cannot be redrawn: {error}",))
+    return Found(name, Verdict.DIFFERS, ("other numbers",))
 
 
-def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare pages and pictures byte by byte, if the same version of leowarp drew both with the same libraries."""
-    for name in names:
-        if maker_of(pair.manifest, name) != maker():
-            yield Found(name, Verdict.NOT_COMPARED, (f"drawn by {in_words(maker_of(pair.manifest, name))}",))
-            continue
-        page = REPORT_PAGE if name.startswith(f"{FIGURES}/") else name
-        try:
-            again = pair.drawn(page) / name
-        except CannotDrawError as error:
-            yield Found(name, Verdict.DIFFERS, (str(error),))
-            continue
-        if not again.exists() or (page != name and again.stat().st_size == 0):
-            # An earlier report may have drawn pictures with other options. The new report does not draw these pictures.
-            earlier = page != name and again.exists()
-            why = "an earlier report drew it" if earlier else "no report has it"
-            yield Found(name, Verdict.NOT_COMPARED if earlier else Verdict.DIFFERS, (why,))
-        else:
-            same = _same(pair.first.path / name, again)
-            yield Found(name, Verdict.IDENTICAL) if same else Found(name, Verdict.DIFFERS, ("other bytes",))
+def pages_of_both(pair: Pair, name: str) -> Found:
+    """Compare a page or picture byte by byte, if the same version of leowarp drew both with the same libraries."""
+    if maker_of(pair.manifest, name) != maker():
+        return Found(name, Verdict.NOT_COMPARED, (f"drawn by {in_words(maker_of(pair.manifest, name))}",))
+    page = REPORT_PAGE if name.startswith(f"{FIGURES}/") else name
+    drawn = pair.drawn(page)
+    if isinstance(drawn, str):
+        return Found(name, Verdict.DIFFERS, (drawn,))
+    again = drawn / name
+    if not again.exists():
+        return Found(name, Verdict.DIFFERS, ("no report has it",))
+    # An earlier report may have drawn pictures with other options. The new report does not draw these pictures.
+    if page != name and again.stat().st_size == 0:
+        return Found(name, Verdict.NOT_COMPARED, ("an earlier report drew it",))
+    if _same(pair.first.path / name, again):
+        return Found(name, Verdict.IDENTICAL)
+    return Found(name, Verdict.DIFFERS, ("other bytes",))
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """Return the version of leowarp that made a run. Also return the versions of package and libraries that differ from
-    the current ones.
+    """Return the version of leowarp that made a run, and those of package and libraries that differ from the current.
 
     >>> in_words({"leowarp_version": "0.0.9", "package_sha256": None, "python": {}})[:13]
     'leowarp 0.0.9'
@@ -129,12 +116,11 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
         raise ValueError("leowarp draws no such figure")
     flows = flows_of_text(stored)
     if REPORT_PAGE in pair.manifest.get("drawn", {}) and maker_of(pair.manifest, REPORT_PAGE) == maker():
-        try:
-            of_report = pair.drawn(REPORT_PAGE) / name
-        except CannotDrawError:
-            pass  # The verdict on the page says why the figure cannot be drawn.
-        else:
-            if of_report.exists() and flows == flows_of_text(text := of_report.read_text(encoding="utf-8")):
+        drawn = pair.drawn(REPORT_PAGE)
+        # If the page cannot be drawn, the verdict on the page says why.
+        if not isinstance(drawn, str) and (drawn / name).exists():
+            text = (drawn / name).read_text(encoding="utf-8")
+            if flows == flows_of_text(text):
                 return text
     return figure_text(report.figure(pair.called(pair.first.path.resolve().name), stem, flow=flows), flows)
 
@@ -175,16 +161,14 @@ def _rows(first: pa.Table, again: pa.Table) -> list[str]:
 
 
 def _differing(stored: Any, made: Any) -> list[str]:
-    """Return a sentence for each value that differs between two JSON documents. The sentence names the dotted key of
-    the value."""
+    """Return a sentence for each value that differs between two JSON documents, with its dotted key."""
     first, again = dict(_leaves(stored)), dict(_leaves(made))
     keys = [key for key in {**again, **first} if first.get(key) != again.get(key)]
     return few([differing(key, first.get(key, "missing"), again.get(key, "missing")) for key in keys])
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each value of a JSON document as a pair of dotted key and text. Values are compared as text, so 1, true and
-    1.0 are different."""
+    """Yield the dotted key and text of each value of a JSON document. As text, 1, true and 1.0 are different."""
     entries = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
     if not entries:
         yield key, json.dumps(value, ensure_ascii=False)
@@ -202,7 +186,6 @@ def differing(what: str, stored: str, made: str) -> str:
 
 
 def few(differences: list[str]) -> list[str]:
-    """Shorten a list to the first `MOST_DIFFERENCES` differences. If there are more differences, the list ends with a
-    note."""
+    """Shorten a list to the first `MOST_DIFFERENCES` differences, with a note about the others."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

@@ -32,8 +32,7 @@ class FileVerdict(StrEnum):
 class Files:
     """The files of a directory.
 
-    manifest: The manifest of the directory itself.
-    verdicts: The verdict on each file, keyed by path relative to the directory, and sorted.
+    verdicts: The verdict on each file, by path relative to the directory, sorted.
     """
 
     manifest: Mapping[str, Any]
@@ -41,15 +40,13 @@ class Files:
 
     @property
     def wrong(self) -> dict[str, FileVerdict]:
-        """The files that differ from the manifest. Changed files come first, because the list of missing files may be
-        long."""
+        """The files that differ from the manifest. Changed files come first, because many may be missing."""
         order = sorted(self.verdicts.items(), key=lambda item: list(FileVerdict).index(item[1]))
         return {name: verdict for name, verdict in order if verdict is not FileVerdict.INTACT}
 
     @property
     def why_not_rerun(self) -> str | None:
-        """The reason why the run cannot be repeated: its plan or an input has changed since the run. None means that it
-        can be repeated."""
+        """The reason why the run cannot be repeated, if its plan or an input has changed since the run."""
         for name, verdict in self.wrong.items():
             # A new file beside a plan has no effect, because the plan uses only files whose sha256 it contains.
             if _is_of_a_plan(name) and verdict is not FileVerdict.UNLISTED:
@@ -58,9 +55,9 @@ class Files:
 
 
 def files_of(path: Path) -> Files:
-    """Compare the files of a run, a study or a reproduction with its manifest.
+    """Compare the files of a run, a study or a reproduction with its manifest. The directory must contain only files
+    and directories (`refuse_strange`).
 
-    path: A directory with a manifest. The directory must contain only files and directories (`refuse_strange`).
     Raises TraceError if a manifest does not have leowarp's format.
     """
     manifest = recorded.read_manifest(path)

@@ -33,7 +33,6 @@ def kind_of(path: Path) -> str:
 
 
 def _refuse_unended(path: Path) -> None:
-    """Raise TraceError if a study or a reproduction has no manifest and is therefore incomplete."""
     if (path / PLANS).exists():
         from leowarp.study.sweep.status import study_status
 

@@ -21,16 +21,9 @@ FIGURES = f"{REPORT}/figures"
 REPORT_PAGE = f"{REPORT}/index.html"
 
 
-class CannotDrawError(Exception):
-    """The error if a page cannot be drawn again. The message becomes part of the verdict."""
-
-
 @dataclass(frozen=True)
 class Pair:
-    """The run that is verified (`first`) and its second run (`again`).
-
-    scratch: A directory that is deleted after the comparison.
-    """
+    """The run that is verified (`first`) and its second run (`again`). `scratch` is deleted after the comparison."""
 
     first: Run
     again: Run
@@ -39,21 +32,17 @@ class Pair:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """The manifest of the first run."""
         return self.first.manifest
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The expected summary of the first run. It is the second run's summary, but with the first run's costs."""
+        """The second run's summary with the first run's costs: the expected summary of the first run."""
         costs = self.manifest.get("costs", {})
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
     def called(self, directory: str) -> Path:
-        """Return a copy of the second run. The copy has the directory name, the manifest and the cost of the first run.
-
-        A report contains the name of the run's directory, and the name of the machine. The copy has the same names, so
-        its report must be identical to the report of the first run.
-        """
+        """Return a copy of the second run with the directory name, the manifest and the cost of the first run. A report
+        shows the names of directory and machine, so that of the copy must be identical."""
         path = self.scratch / "called" / directory
         if not path.exists():
             left_out = shutil.ignore_patterns(REPORT, MANIFEST, SUMMARY)
@@ -65,20 +54,14 @@ class Pair:
             plainfiles.write(path / MANIFEST, manifest_text(here).encode())
         return path
 
-    def drawn(self, page: str) -> Path:
-        """Draw a page of the second run again, and return the page's directory.
-
-        Raises CannotDrawError if the manifest does not say how the page was drawn, or if drawing fails.
-        """
-        # This function is called for each picture of a report, but draws the report only once.
+    def drawn(self, page: str) -> Path | str:
+        """Draw a page of the second run again. Return the page's directory, or the reason why it cannot be drawn."""
+        # A report is asked for with each of its pictures, but drawn only once.
         if page not in self._drawn:
             self._drawn[page] = self._draw(page)
-        if isinstance(found := self._drawn[page], str):
-            raise CannotDrawError(found)
-        return found
+        return self._drawn[page]
 
     def _draw(self, page: str) -> Path | str:
-        """Return the directory in which a page was drawn again, or the reason why it could not be drawn."""
         made = self.manifest.get("drawn", {}).get(page)
         if made is None or not plainfiles.is_plain_name(made.get("directory")):
             return "the manifest does not say how it was drawn"
@@ -88,7 +71,9 @@ class Pair:
                 self._draw_report(path, made)
             # `_draw_report` may already have written a page of this name.
             elif not (path / page).exists():
-                _draw_moving(path / page)
+                from leowarp import view
+
+                view.write_view([Run((path / page).parents[1])], path / page)
         except (LeowarpError, TypeError, ValueError) as error:
             return f"it cannot be redrawn as the manifest says: {error}"
         return path
@@ -96,8 +81,8 @@ class Pair:
     def _draw_report(self, path: Path, made: dict[str, Any]) -> None:
         from leowarp import report
 
-        # A new report rewrites every figure file that the directory already has, and its page lists these files. If the
-        # new report leaves a figure file empty, the file belongs to an earlier report.
+        # A new report rewrites every figure file that the directory already has, and its page lists these files. If it
+        # leaves a figure file empty, the file belongs to an earlier report.
         (path / FIGURES).mkdir(parents=True)
         for file in (self.first.path / FIGURES).iterdir():
             if file.suffix.removeprefix(".") in report.FORMATS:
@@ -105,14 +90,7 @@ class Pair:
         report.write_report(path, figures=made.get("figures"), flow=made.get("flows"), command=made.get("command"))
 
 
-def _draw_moving(page: Path) -> None:
-    from leowarp import view
-
-    view.write_view([Run(page.parents[1])], page)
-
-
 def _linked(source: str, target: str) -> None:
-    """Copy a file, by a hard link if possible."""
     try:
         os.link(source, target)
     except OSError:

@@ -54,11 +54,8 @@ def chosen(path: Path, count: int, seed: int) -> list[Candidate]:
 
 
 def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, trust: bool) -> SecondRun:
-    """Repeat one of the runs, and compare it with the stored row. The run's directory is also compared if there is one.
-
-    scratch: The empty directory in which the second run is made.
-    progress, trust: The parameters of `leowarp.run`.
-    """
+    """Repeat one of the runs in an empty directory, and compare it with the stored row, and its directory if there is
+    one. `progress` and `trust` are those of `leowarp.run`."""
     if candidate.run_id is None:
         found = second_run_of(candidate.folder, scratch, progress=progress, trust=trust)
         return replace(found, stages=[*_copied(candidate.folder), *found.stages])
@@ -75,8 +72,7 @@ def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, t
 
 
 def _candidates(path: Path) -> Iterator[Candidate]:
-    """Below a directory, yield every run with a result. These are rows of studies, and run directories outside of
-    studies."""
+    """Yield every run with a result: rows of studies, and run directories outside of studies."""
     for folder in (path, *sorted(each for each in path.iterdir() if each.is_dir())):
         if (folder / PLANS).exists():
             planned = {run.run_id for run in read_plans(folder)}
@@ -89,8 +85,7 @@ def _candidates(path: Path) -> Iterator[Candidate]:
 
 
 def _copied(run: Path) -> list[StageFound]:
-    """A reproduction's results contain copies of its runs' metrics. Return the verdict on the copy of one run. The list
-    is empty if there is no copy."""
+    """Return the verdict on the copy of a run's metrics in a reproduction's results, if there is one."""
     path = run.parents[1] / RESULTS / f"run={run.name}" / "metrics.parquet"
     if not path.exists():
         return []
@@ -101,8 +96,7 @@ def _copied(run: Path) -> list[StageFound]:
 
 
 def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[Any, Any]]:
-    """Compare the parameters, seed and plan hash of a row with `plans.parquet`. Return the values that differ, as pairs
-    (stored, planned)."""
+    """Return the parameters, seed and plan hash of a row that differ from `plans.parquet`, as (stored, planned)."""
     planned = {**run.columns, "seed": run.seed, "plan_sha256": hashlib.sha256(run.plan.encode()).hexdigest()}
     # A text column stores numbers as text (`rows.table_of`).
     pairs = {
@@ -113,7 +107,7 @@ def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[A
 
 
 def _unlike_its_run(row: Mapping[str, Any], made: MadeAgain) -> dict[str, tuple[Any, Any]]:
-    """Return the warnings of a row and of its second run, as (stored, now), if they differ."""
+    """Return the warnings of a row and of its second run, if they differ."""
     stored, now = list(dict.fromkeys(row["warnings"] or ())), recorded.read_manifest(made.path)["warnings"]
     return {} if stored == now else {"warnings": (stored, now)}
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,9 @@ from leowarp.verification.verdicts import Found, StageFound, Verdict, first_diff
 class SecondRun:
     """The findings from the comparison of a run with a second run of its plan.
 
-    stages: The findings in the order of the stages. If neither run has files of a stage, the stage is left out.
-    origin: dict of str to (then, now). The entries about software and machine that have different values in the two
-        manifests.
-    cures: The findings about the tables of cures, which are computed again without the guest. If the plan has no cures,
-        or if the traces differ, there are no findings.
+    stages: The findings in the order of the stages, without stages of which neither run has files.
+    origin: The entries about software and machine that differ between the two manifests, as (then, now).
+    cures: The findings about the tables of cures, unless the traces differ.
     """
 
     stages: list[StageFound]
@@ -50,12 +48,10 @@ def second_run_of(
 
     scratch: An empty directory.
     out: The directory in which the second run is stored. The default is a temporary directory below `scratch`.
-    kernel, trust, progress: The parameters of `leowarp.run`.
     """
     # An incomplete run, such as one without a summary, is compared as far as its files permit.
     first = Run(path, complete=False)
-    # The second run uses only the plan and inputs in the directory. If a run needs a file from outside its directory,
-    # it is not repeatable.
+    # The second run uses only the plan and inputs in the directory.
     again = run(
         first.path / PLAN, (), out or scratch / "run", kernel=kernel, report=False, progress=progress, trust=trust
     )
@@ -69,11 +65,8 @@ def second_run_of(
 
 
 def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
-    """Return the findings for each compared stage. A stage is left out if neither run has files of it.
-
-    first, again: A run, and a second run of the same plan. The second run has no report.
-    scratch: The empty directory in which pages are drawn again.
-    """
+    """Return the findings for each compared stage of which one of the runs has files. The second run has no report.
+    Pages are drawn again in the empty directory `scratch`."""
     pair = Pair(first, again, scratch)
     names = sorted({*names_below(first.path), *names_below(again.path)})
     found: list[StageFound] = []
@@ -86,16 +79,13 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
             why = (f"it is drawn from the {differs.stage}, which differs",)
             found.append(StageFound(stage.name, tuple(Found(name, Verdict.NOT_COMPARED, why) for name in mine)))
         else:
-            found.append(StageFound(stage.name, tuple(_judged(pair, stage, mine))))
+            found.append(StageFound(stage.name, tuple(_judged(pair, stage, name) for name in mine)))
     return found
 
 
 def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the entries about software and machine that differ between two manifests: kernel, agent, leowarp,
-    libraries, processor.
-
-    Returns: dict of str to (then, now). The keys are the dotted names of the entries.
-    """
+    """Return the entries about software and machine that differ between two manifests, as (then, now), by dotted
+    name."""
     pairs = {
         ".".join(filter(None, (part, name))): tuple(
             (manifest.get(part) or {}).get(name) if part else manifest.get(name) for manifest in (first, again)
@@ -114,15 +104,14 @@ _ORIGIN = (
 )  # fmt: skip
 
 
-def _judged(pair: Pair, stage: Stage, names: list[str]) -> Iterator[Found]:
+def _judged(pair: Pair, stage: Stage, name: str) -> Found:
     assert stage.compare is not None
-    for found in stage.compare(pair, names):
-        if found.verdict is not Verdict.DIFFERS:
-            yield found
-        elif not stage.is_repeatable:
-            yield replace(found, verdict=Verdict.NOT_REPEATABLE)
-        elif stage.is_of_version and not is_of_this_version(pair.manifest, found.file):
-            made = f"made by {in_words(maker_of(pair.manifest, found.file))}"
-            yield replace(found, verdict=Verdict.OF_ANOTHER_VERSION, why=(made, *found.why))
-        else:
-            yield found
+    found = stage.compare(pair, name)
+    if found.verdict is not Verdict.DIFFERS:
+        return found
+    if not stage.is_repeatable:
+        return replace(found, verdict=Verdict.NOT_REPEATABLE)
+    if stage.is_of_version and not is_of_this_version(pair.manifest, name):
+        made = f"made by {in_words(maker_of(pair.manifest, name))}"
+        return replace(found, verdict=Verdict.OF_ANOTHER_VERSION, why=(made, *found.why))
+    return found

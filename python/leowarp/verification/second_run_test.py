@@ -22,7 +22,7 @@ from leowarp.verification.verdicts import first_difference, unconfirmed
 from support.synthetic.whole import change_a_byte, forge
 
 COMPARED = [stage for stage in STAGES if stage.compare is not None]
-HASHED = [stage for stage in COMPARED if not stage.has(layout.MANIFEST)]
+HASHED = [stage for stage in COMPARED if stage is not stage_of(layout.MANIFEST)]
 
 
 @pytest.fixture

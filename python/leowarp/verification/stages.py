@@ -8,7 +8,7 @@ from this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -30,8 +30,6 @@ from leowarp.verification.kinds import RUN
 from leowarp.verification.pair import FIGURES, Pair
 from leowarp.verification.verdicts import Found
 
-Compare = Callable[[Pair, Iterable[str]], Iterator[Found]]
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -39,11 +37,10 @@ class Stage:
 
     files: The patterns of file names in a run directory. A file belongs to the first stage with a matching pattern.
     how: The description of the comparison.
-    compare: A function `compare(pair, names)` that returns the verdict on each file. None means that the files are
+    compare: A function `compare(pair, name)` that returns the verdict on a file. None means that the files are
         compared only with the manifest.
     why: The reason why the stage is not compared, or is only reported.
-    is_of_version: True if a difference does not count as an error when another version of leowarp made the file. Such a
-        difference is only reported.
+    is_of_version: True if a difference is only reported when another version of leowarp made the file.
     is_repeatable: True if every run of the plan must give the same files.
     is_drawn: True if the files are drawn from the trace. Drawn files are not compared if the traces differ.
     """
@@ -51,15 +48,11 @@ class Stage:
     name: str
     files: tuple[str, ...]
     how: str
-    compare: Compare | None = None
+    compare: Callable[[Pair, str], Found] | None = None
     why: str = ""
     is_of_version: bool = False
     is_repeatable: bool = True
     is_drawn: bool = False
-
-    def has(self, name: str) -> bool:
-        """Return whether a file belongs to this stage."""
-        return any(fnmatchcase(name, pattern) for pattern in self.files)
 
 
 _OTHER_METRICS = "another version of leowarp may compute other numbers: its differences are only reported"
@@ -104,8 +97,7 @@ STAGES = (
         why="the messages of the guest's kernel are no result: differences are only reported", is_repeatable=False,
     ),
 )  # fmt: skip
-"""The stages in order. Later stages are computed from earlier ones. If several stages differ, the cause is therefore in
-the first of them."""
+"""The stages in order. Later stages are computed from earlier ones, so the cause is in the first that differs."""
 
 DRAWN_FROM = ("routes", "timeline", "trace")
 """The stages from which later stages are computed."""
@@ -118,18 +110,16 @@ STUDIES = (
     ("claims, figures and pages", "not compared with second runs, only with the manifest",
      "they need every run; `leowarp reproduce` and `leowarp study` write them anew from the runs that exist"),
 )  # fmt: skip
-"""The rows of the table for a study or a reproduction. They say what is compared and how, and why other parts are not
-compared."""
+"""The rows of the table for a study or a reproduction."""
 
 
 def stage_of(name: str) -> Stage | None:
     """Return the stage of a file in a run directory. None means that runs have no file with this name."""
-    return next((stage for stage in STAGES if stage.has(name)), None)
+    return next((stage for stage in STAGES if any(fnmatchcase(name, pattern) for pattern in stage.files)), None)
 
 
 def left_out(kind: str) -> list[tuple[str, str]]:
-    """Return the parts of a run or a study that are not compared, or are only reported. Each part is paired with the
-    reason."""
+    """Return the parts of a run or a study that are not compared, or only reported, each with the reason."""
     if kind == RUN:
         return [(stage.name, stage.why) for stage in STAGES if stage.why]
     return [(what, why) for what, _, why in STUDIES]

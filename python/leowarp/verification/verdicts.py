@@ -31,11 +31,7 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Found:
-    """The verdict on a file, and the reasons for it.
-
-    file: The name of the file in the run directory.
-    why: The differences, or the reason why the file was not compared.
-    """
+    """The verdict on a file of a run directory. `why` has the differences, or the reason why it was not compared."""
 
     file: str
     verdict: Verdict
@@ -56,7 +52,7 @@ class StageFound:
 
     @property
     def why(self) -> list[str]:
-        """The differences, each with the names of its files. They are sorted by severity."""
+        """The differences, each with the names of its files, sorted by severity."""
         files: dict[str, list[str]] = {}
         for found in sorted(self.files, key=lambda found: -_GRAVITY.index(found.verdict)):
             for why in found.why:
@@ -70,8 +66,7 @@ def first_difference(stages: Iterable[StageFound]) -> StageFound | None:
 
 
 def unconfirmed(stages: Iterable[StageFound]) -> list[StageFound]:
-    """Return the stages whose verdict is not definite. The files of such stages may differ between runs, or another
-    version of leowarp made these files."""
+    """Return the stages whose verdict is not definite."""
     return [stage for stage in stages if stage.verdict in _UNCONFIRMED]
 
 

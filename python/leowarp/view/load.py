@@ -36,7 +36,7 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     step_ns = STEP_NS
     flows, header_bytes = run.observed_plan.flows, run.plan.network.ip_header_bytes
     while True:
-        frame = link_loads(run.tables, flows, run.link_values, run.end_ns, step_ns, header_bytes)
+        frame = link_loads(run.tables, flows, run.end_ns, step_ns, header_bytes)
         if len(frame) <= MOST_ROWS:
             break
         step_ns *= -(-len(frame) // MOST_ROWS)

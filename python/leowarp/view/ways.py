@@ -154,7 +154,7 @@ def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
         `delay_after_us`, and each of `CHANGE_COUNTS`. A value is missing if it is unknown.
     """
     pairs = flow_pairs(run.observed_plan.flows)
-    found = route_changes(run.tables, pairs, run.end_ns, links=run.link_values)
+    found = route_changes(run.tables, pairs, run.end_ns)
     numbers = {pair: number for number, pair in enumerate(station_pairs(run))}
     of_pair = [numbers[pair] for pair in zip(found["source"], found["destination"], strict=True)]
     counts = {name: arrays.integers(found[name].to_numpy(dtype="float64", na_value=np.nan)) for name in CHANGE_COUNTS}

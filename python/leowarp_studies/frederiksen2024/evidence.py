@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pandas as pd
 from leowarp import Run, TraceError
 from leowarp.metrics import CAUSES, DATA, goodput, holding_ns, path_queues, weighted_quantile
 from leowarp.metrics.inputs.changes import pair_routes, path_changes
-from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.tables import floats, truths
 from leowarp.scenario.schema import Ground, Isl
 
@@ -188,7 +188,6 @@ def isl_delay_span_ns(run: Run) -> int:
     All instants at which link delays change are compared.
     """
     flow = run.observed_plan.flows[run.main_flow]
-    links = LinkValues(run.tables.timeline)
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     step_ns = int(run.plan.routing.link_interval_ns)
     values = []
@@ -197,7 +196,9 @@ def isl_delay_span_ns(run: Run) -> int:
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.end_ns
         if path is not None:
             # Within a route, delays change only every `step_ns`, so other instants need not be evaluated.
-            values += [links.path_delay_ns(path[1:-1], at) for at in range(int(t_ns), until_ns, step_ns)]
+            isls = list(itertools.pairwise(path[1:-1]))
+            for at_ns in range(int(t_ns), until_ns, step_ns):
+                values.append(sum(int(run.link_values.delay_ns(a, b, at_ns)) for a, b in isls))
     return max(values) - min(values)
 
 

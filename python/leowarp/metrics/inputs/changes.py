@@ -21,9 +21,9 @@ import pandas as pd
 from leowarp.base.instants import distinct
 from leowarp.base.nodes import host_node
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.series import step_at
-from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths, typed_frame
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, kept, truths, typed_frame
 
 ATTRIBUTION_NS = 5_000_000_000
 """If a retransmission, loss or DSACK lies in the window after a change, it is attributed to the change. The window
@@ -43,21 +43,16 @@ def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
     return pairs
 
 
+@kept
 def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Return the route updates from one station to another, in chronological order.
 
     Returns: DataFrame with `t_ns` (int64), `path` (tuple of node names from the source on, None = no path), `path_id`,
         and `change_id`. Each update is valid until the next one. `change_id` is missing if the update keeps the path.
-        The result is cached and shared, and must not be modified.
+        The result is shared, and must not be modified.
     """
     if len(tables.routes) == 0:
         return _no_routes()
-    if pair not in tables.routes_of_pairs:
-        tables.routes_of_pairs[pair] = _pair_routes(tables, pair)
-    return tables.routes_of_pairs[pair]
-
-
-def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     at = tables.rows_of_pairs.get(pair, np.empty(0, dtype=np.intp))
     t_ns = integers(tables.routes["t_ns"].iloc[at])
     order = np.argsort(t_ns, kind="stable")
@@ -76,18 +71,15 @@ def _no_routes() -> pd.DataFrame:
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
-def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None = None) -> pd.DataFrame:
+def path_delay(tables: Tables, pair: Pair, end_ns: int) -> pd.DataFrame:
     """Return the propagation delay of the current path as a step function.
 
-    pair: (str, str). The source and destination station.
-    links: The link values of the timeline, if the caller has them already.
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
         or a delay of the path changes. Each row is valid until the next row. The last row is valid until `end_ns`.
     """
-    links = links or link_values(tables)
+    links = link_values(tables)
     routes = pair_routes(tables, pair)
-    # Each entry describes one path: instants, delays at these instants, number of hops, and number of the path. The
-    # lists are joined only once at the end, because a run may have thousands of rows.
+    # Each entry has instants, delays at these instants, number of hops, and number of the path.
     pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
@@ -116,11 +108,12 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     })  # fmt: skip
 
 
+@kept
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
-    """Return the instants at which a pair's path changed in either direction. The result is a sorted int64 array of
-    shape (n,) without duplicates, in ns.
+    """Return the instants at which a pair's path changed in either direction: sorted int64 array without duplicates, in
+    ns. Changes in the return direction are included, because they affect probes and ACKs.
 
-    Changes in the return direction are included, because they affect probes and ACKs.
+    The result is shared, and must not be modified.
     """
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
@@ -145,39 +138,34 @@ class PathChange:
     settled_ns: int
 
 
+@kept
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     """Return the route changes from one station to another in chronological order. The changes have the same numbers as
     in the routes table.
 
     The first path of the run is not a change. It is also a change if the stations lose their path, or have a path again
-    after a gap.
-
-    Returns: A shared list, which must not be modified.
+    after a gap. The list is shared, and must not be modified.
     """
-    if pair not in tables.changes_of_pairs:
-        routes = pair_routes(tables, pair)
-        paths = list(routes["path"])
-        # After the last route update, the period has no end, so the largest int64 is used.
-        until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
-        tables.changes_of_pairs[pair] = [
-            PathChange(
-                int(number),
-                int(t_ns),
-                paths[row - 1],
-                paths[row],
-                _settled_ns(tables, pair, int(t_ns), int(until_ns[row])),
-            )
-            for row, (number, t_ns) in enumerate(zip(floats(routes["change_id"]), routes["t_ns"], strict=True))
-            if not np.isnan(number)
-        ]
-    changes: list[PathChange] = tables.changes_of_pairs[pair]
-    return changes
+    routes = pair_routes(tables, pair)
+    paths = list(routes["path"])
+    # After the last route update, the period has no end, so the largest int64 is used.
+    until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
+    return [
+        PathChange(
+            int(number),
+            int(t_ns),
+            paths[row - 1],
+            paths[row],
+            _settled_ns(tables, pair, int(t_ns), int(until_ns[row])),
+        )
+        for row, (number, t_ns) in enumerate(zip(floats(routes["change_id"]), routes["t_ns"], strict=True))
+        if not np.isnan(number)
+    ]
 
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
     """Return the time at which the last node got its new route to one of the pair's hosts. `t_ns` is the time of this
-    route update, and `until_ns` is the time of the next route update. The result is `t_ns` if no node got a new route.
-    """
+    route update, and `until_ns` that of the next. The result is `t_ns` if no node got a new route."""
     last_ns = int(t_ns)
     for station in pair:
         own_ns = tables.entries_ns.get(host_node(station), np.empty(0, dtype=np.int64))
@@ -188,24 +176,19 @@ def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
 
 
 def route_changes(
-    tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS,
-    links: LinkValues | None = None,
-) -> pd.DataFrame:  # fmt: skip
+    tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS
+) -> pd.DataFrame:
     """Return one row per route change that affects data of a flow, with the columns of `CHANGE_COLUMNS`.
 
     After each change, the packets of all flows between the two stations of the change are counted in time windows. Late
     and lost packets are counted whatever the cause is. `metrics/route_changes/causes.py` attributes each packet to a
-    cause.
+    cause. A column is null if the tables that it needs (packets, drops, sockets or queues) are missing.
 
-    tables: The run's tables. A column is null if the tables that it needs (packets, drops, sockets or queues) are
-        missing.
     pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
     attribution_ns: Packets, retransmissions and losses are attributed to a change if they occur at most this time after
         it. If the next change follows earlier, the attribution to this change ends at the next change.
-    links: The link values of the timeline, if the caller has them already.
     Returns: DataFrame, ordered by time, then source, then destination.
     """
-    links = links or link_values(tables)
     rows: list[dict[str, Any]] = []
     for pair, flows in pairs.items():
         changes = path_changes(tables, pair)
@@ -213,11 +196,8 @@ def route_changes(
             continue
         consequences = _Consequences(tables, flows)
         instants = [0, *(change.t_ns for change in changes), end_ns]
-        for index, change in enumerate(changes):
+        for since_ns, change, next_ns in zip(instants[:-2], changes, instants[2:], strict=True):
             t_ns, before, after = change.t_ns, change.before, change.after
-            # The first entry of `instants` is the run's start, which is not a change. The next change is therefore at
-            # index + 2.
-            next_ns = instants[index + 2]
             # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
@@ -226,28 +206,26 @@ def route_changes(
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
             # If an access link is on both paths, it stays in use. A step of its delay is then not a part of the change.
-            stay = {} if old == new else dict.fromkeys(set(old) & set(new), (instants[index], next_ns))
+            stay = {} if old == new else dict.fromkeys(set(old) & set(new), (since_ns, next_ns))
             row |= _what_changed(
-                before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns), stay),
-                _base_delay_ns(tables, links, after, (t_ns, t_ns, next_ns), stay),
+                before, after, _base_delay_ns(tables, before, (held_ns, since_ns, t_ns), stay),
+                _base_delay_ns(tables, after, (t_ns, t_ns, next_ns), stay),
             )  # fmt: skip
-            row |= _left_behind(tables, links, before, after, t_ns)
+            row |= _left_behind(tables, before, after, t_ns)
             rows.append(row | consequences.within(t_ns, until_ns))
     rows.sort(key=lambda row: (row["t_ns"], row["source"], row["destination"]))
     return typed_frame(rows, CHANGE_COLUMNS)
 
 
 def _base_delay_ns(
-    tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
-    stay: Mapping[Pair, tuple[int, int]],
-) -> int | None:  # fmt: skip
+    tables: Tables, path: tuple[str, ...] | None, span_ns: tuple[int, int, int], stay: Mapping[Pair, tuple[int, int]]
+) -> int | None:
     """Return the sum of the link delays along a path, in ns. None means that there is no path. `span_ns` is (instant,
-    start, end). For a link without a channel, the delay at this instant is used. With a channel, a link's delay varies
-    within a slot, so its minimum from start to end is used. For a link in `stay`, this dict gives the start and end
-    instead."""
+    start, end). A link's delay is that at the instant. With a channel, it varies within a slot, so its minimum from
+    start to end is used. For a link in `stay`, this dict gives the start and end instead."""
     if path is None:
         return None
-    at_ns, from_ns, until_ns = span_ns
+    links, (at_ns, from_ns, until_ns) = link_values(tables), span_ns
     return int(sum(
         links.base_delay_ns(a, b, *stay.get((a, b), (from_ns, until_ns))) if links.has_channel(a, b)
         else float(links.delay_ns(a, b, at_ns))
@@ -259,7 +237,7 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
     delay_after_ns: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the columns of a row that compare two paths. Some columns need both paths. They are None if one of the
+    """Return the columns of a row that compare two paths. Some columns need both paths. They are left out if one of the
     paths does not exist."""
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
@@ -270,11 +248,8 @@ def _what_changed(
         "delay_after_ns": delay_after_ns,
     }
     if before is None or after is None or delay_before_ns is None or delay_after_ns is None:
-        names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
-                 "delay_step_ns")  # fmt: skip
-        return row | dict.fromkeys(names)
-    # The shared links are counted from the source. The last link is left out: two paths that differ only in the last
-    # link count as the same path.
+        return row
+    # The last link is left out: two paths that differ only in the last link count as the same path.
     shared = 0
     while shared < min(len(before), len(after)) - 1 and before[: shared + 2] == after[: shared + 2]:
         shared += 1
@@ -290,22 +265,19 @@ def _what_changed(
 
 
 def _left_behind(
-    tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
+    tables: Tables, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Return the queues at the time of the change. They belong to links on the old path or on the new path, but not on
-    both.
+    """Return the queues at the time of the change, of links that are on only one of the two paths.
 
     With the in-flight rule `drain`, packets on the new path may overtake packets that wait in queues of the old links.
     A packet can be late by at most the time that it waits in these queues (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
-        return dict.fromkeys(
-            ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
-        )
+        return {}
     # If a link is on both paths, its queue remains, and the packets in the queue keep their order.
     old, new = tables.links_of(before), tables.links_of(after)
-    left = [(link, *_queue_at(tables, links, link, t_ns)) for link in old if link not in new]
-    met = [(link, *_queue_at(tables, links, link, t_ns)) for link in new if link not in old]
+    left = [(link, *_queue_at(tables, link, t_ns)) for link in old if link not in new]
+    met = [(link, *_queue_at(tables, link, t_ns)) for link in new if link not in old]
     longest = max(left, key=lambda entry: entry[1], default=None)
     return {
         "queue_left_pkts": sum(entry[1] for entry in left),
@@ -316,7 +288,7 @@ def _left_behind(
     }
 
 
-def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
+def _queue_at(tables: Tables, link: Pair, t_ns: int) -> tuple[int, int]:
     """Return the number of queued packets of a direction, and the time in ns to send them. The last sample before
     `t_ns` gives both values."""
     direction = tables.direction_of(*link)
@@ -332,14 +304,14 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
     last = samples.iloc[-1]
     # The waiting time is computed with the rate before the change. A link without a rate limit sends waiting packets at
     # once.
-    rate_bps = float(links.rate_bps(*link, t_ns - 1))
+    rate_bps = float(link_values(tables).rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns
 
 
 class _Consequences:
-    """Counts the late packets, retransmissions and drops of some flows in time windows. The packets are sorted only
-    once, because a run has about a hundred changes and millions of packets."""
+    """The late packets, retransmissions and drops of some flows. They are sorted only once, because a run has about a
+    hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows
@@ -357,15 +329,12 @@ class _Consequences:
         self._lost = np.sort(drops["t_ns"].to_numpy(dtype="int64")[lost.to_numpy(dtype=bool)])
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the counts from one instant (inclusive) to another (exclusive). If the run did not record a quantity,
-        its count is None.
+        """Return the counts from one instant (inclusive) to another (exclusive). Quantities that the run did not record
+        are left out.
 
         A late packet is counted when it arrives, a retransmission when sent, and a lost packet when dropped.
         """
-        row: dict[str, Any] = dict.fromkeys(
-            ("late_pkts", "overtaken_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts", "lost_pkts",
-             "dsacks_pkts")
-        )  # fmt: skip
+        row: dict[str, Any] = {}
         if self._tables.has("packets"):
             late = slice(*np.searchsorted(self._received, [t_ns, until_ns]))
             again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
@@ -385,8 +354,7 @@ class _Consequences:
 
 
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
-    """Return by how much a cumulative column of `sockets` grows between two instants. The value at an instant is the
-    value of the last sample at or before this instant."""
+    """Return by how much a cumulative column of `sockets` grows between two instants."""
     mine = tables.of_flow("sockets", flow)
     # Cumulative counters of a socket start at 0. A counter is therefore 0 before the socket's first sample, and in
     # samples in which it is missing.

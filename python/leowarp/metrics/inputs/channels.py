@@ -37,11 +37,7 @@ class Channels:
 
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
     """Separate the events of a timeline from the rows that belong to the tables of its links. A profile has millions of
-    table rows, so no Python object is created per row.
-
-    timeline: The table of `20-timeline.parquet`.
-    Returns: (pyarrow.Table, Channels). The table has the events in their order.
-    """
+    table rows, so no Python object is created per row."""
     is_capacity = pc.equal(timeline["event"], "capacity")
     is_channel = pc.equal(timeline["event"], "channel")
     rows = pc.or_(is_capacity, is_channel)
@@ -57,10 +53,8 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
 
 
 def _by_direction(rows: pa.Table, column: str) -> dict[Pair, Steps]:
-    """Return a dict from direction (a, b) to the step function of `column` over time.
-
-    The rows stay in Arrow until they become numeric arrays, because a profile of an hour has millions of rows.
-    """
+    """Return the step function of `column` for each direction. The rows stay in Arrow until they become numeric arrays,
+    because a profile of an hour has millions of rows."""
     steps = {}
     for a in pc.unique(rows["a"]).to_pylist():
         of_a = rows.filter(pc.equal(rows["a"], a))

@@ -91,9 +91,7 @@ class LargeTable:
         """Return a table that is read column by column.
 
         read: A function that returns a column by its name, as a table.
-        row_count: The number of rows.
-        order: The order of this table, as row indexes of shape (rows,). None means the order in which `read` returns
-            the rows.
+        order: The order of this table, as row indexes of shape (rows,). None means the order of `read`.
         """
         return LargeTable(_Columns(tuple(names), read, order), slice(0, row_count))
 
@@ -146,13 +144,10 @@ class LargeTable:
 
 @dataclass(frozen=True)
 class _ByNumber:
-    """An accessor that returns rows of a large table, given their numbers."""
-
     columns: _Columns
     place: Place
 
     def __getitem__(self, numbers: Any) -> Any:
-        """Return a table of the rows with the given numbers. A single integer gives one row, as a series."""
         mine = self.place
         if isinstance(numbers, int | np.integer):
             whole = range(mine.start, mine.stop) if isinstance(mine, slice) else mine
@@ -168,7 +163,7 @@ class _ByNumber:
 
 
 class _Columns:
-    """A mapping from the names of a table's columns to the columns. Each column is read once."""
+    """The columns of a table by name. Each column is read once."""
 
     def __init__(self, names: tuple[str, ...], read: Callable[[str], pa.Table], order: np.ndarray | None) -> None:
         self.names = names

@@ -7,50 +7,38 @@ rows.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
 from leowarp.base.instants import distinct
-from leowarp.metrics.inputs.channels import Channels, Pair, Steps
+from leowarp.metrics.inputs.channels import Pair, Steps
 from leowarp.metrics.inputs.series import step_at
-from leowarp.metrics.inputs.tables import Tables, floats, rows_by, rows_of_event
+from leowarp.metrics.inputs.tables import Tables, floats, kept, rows_by, rows_of_event
 
 
+@kept
 def link_values(tables: Tables) -> LinkValues:
     """Return the delay and rate of every link direction of a run."""
-    return LinkValues(tables.timeline, tables.channels)
+    return LinkValues(tables)
 
 
 class LinkValues:
-    """The delay and rate of every direction as step functions of time.
+    """The delay and rate of every direction as step functions of time."""
 
-    timeline: The events of the timeline, without the rows of `channels`.
-    channels: The tables of directions. For a run, pass `tables.channels`.
-    """
-
-    def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
-        channels = channels or Channels()
-        self._channels = channels
+    def __init__(self, tables: Tables) -> None:
+        self._channels = tables.channels
         # A direction has either events or a table, never both (timeline/schema.py), so nothing is overwritten here.
-        self._delay = _steps(timeline, "delay", "delay_ns") | dict(channels.delay_ns)
-        self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
+        self._delay = _steps(tables.timeline, "delay", "delay_ns") | dict(tables.channels.delay_ns)
+        self._rate = _steps(tables.timeline, "rate", "rate_bps") | dict(tables.channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Return the propagation delay in force from node `a` to node `b`, in ns. The delay is 0 until the first delay
-        is set, as for a new link in the guest.
-
-        at_ns: int64 array of any shape, or int
-        Returns: float64 array of the shape of `at_ns`
-        """
+        """Return the propagation delay in force from node `a` to node `b`, in ns, as float64 array of the shape of
+        `at_ns`. The delay is 0 until the first delay is set, as for a new link in the guest."""
         t_ns, value = self._delay.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Return the rate in force, in bit/s. The arguments are the same as for `delay_ns`. nan means that there is no
-        rate limit, for example before the first rate event of a link."""
+        """Return the rate in force, in bit/s. nan means no rate limit, as before the first rate event of a link."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 
@@ -83,11 +71,8 @@ class LinkValues:
         return min(start, float(inside.min())) if len(inside) else start
 
     def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-        """Return the bits that a direction can carry in each bin, that is, between two successive edges.
-
-        edges_ns: int64 array of shape (n + 1,), strictly increasing. The value of a bin is nan if the direction has no
-        rate limit in a part of the bin.
-        """
+        """Return the bits that a direction can carry between two successive edges (int64, strictly increasing). The
+        value is nan if the direction has no rate limit in a part of this time."""
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
             return np.zeros(max(len(edges_ns) - 1, 0))
@@ -99,27 +84,9 @@ class LinkValues:
         bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9
         return np.add.reduceat(bits, np.searchsorted(every, edges_ns[:-1]))
 
-    def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
-        """Return the propagation delay of a whole path at one instant, in whole ns. The path lists the node names,
-        source first.
-
-        The delays of all links are taken at the same instant. A real packet reaches the links one after another.
-        """
-        return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
-
-
-def hops(path: Sequence[str]) -> list[Pair]:
-    """Return the directed links of a path, source first.
-
-    >>> hops(("A", "s1", "B"))
-    [('A', 's1'), ('s1', 'B')]
-    """
-    return list(itertools.pairwise(path))
-
 
 def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
-    """Return a dict from a direction (a, b) to the step function of a column. Each event of the kind `event` is a
-    step."""
+    """Return the step function of a column for each direction. Each event of the kind `event` is a step."""
     if len(timeline) == 0:
         return {}
     *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)

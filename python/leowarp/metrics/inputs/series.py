@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from leowarp.base.errors import TraceError
 
@@ -16,10 +15,8 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
     of its edges. All other rates are interpolated. The rates times their bins' lengths add up to the counter's growth
     from the first edge to the last.
 
-    t_ns: int64 array of shape (n,), strictly increasing. The sample instants.
-    counter_bytes: array of shape (n,). The counter's values at `t_ns`.
+    t_ns, counter_bytes: The sample instants (int64, strictly increasing), and the counter's values, of shape (n,).
     edges_ns: int64 array of shape (k + 1,). The bin edges, increasing, within [t_ns[0], t_ns[-1]].
-    Returns: float64 array of shape (k,)
     Raises TraceError if an edge is outside the samples. Rates are not extrapolated, because they would look like
     measurements.
     """
@@ -41,8 +38,6 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
     Before the first instant, the result is `before`.
 
     t_ns: array of shape (n,), ascending. If several values have the same instant, the last of them is used.
-    values: array of shape (n,)
-    at_ns: array of any shape, or int
     Returns: float64 array of the shape of `at_ns`
 
     >>> step_at(np.array([10, 20]), np.array([1.0, 2.0]), np.array([5, 10, 25]), before=0.0).tolist()
@@ -56,9 +51,8 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 
 
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
-    """Return the time for which each sample of a step function applies. The last sample applies until `end_ns`.
-
-    The metrics use the holding time as a sample's weight.
+    """Return the time for which each sample of a step function applies: its weight in means and quantiles. The last
+    sample applies until `end_ns`.
 
     >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
     [10, 20, 20]
@@ -87,14 +81,10 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
 
 
 def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values. For each value, also return the share of the total weight that all values up to it
-    have.
+    """Return the distinct values, and for each the share of the total weight that all values up to it have.
 
     values: array of shape (n,). nan values are ignored.
-    weights: array of shape (n,). An example is the time for which each sample is valid (`holding_ns`). The default is
-        equal weights.
-    Returns x: float64 array of shape (k,), increasing
-    Returns share_ratio: float64 array of shape (k,), increasing to 1
+    weights: array of shape (n,), for example `holding_ns`. The default is equal weights.
     """
     values = np.asarray(values, dtype="float64")
     weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype="float64")
@@ -111,8 +101,7 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
 
 
 def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values, and the share of the total weight above each value (complementary CDF). The arguments
-    and results are the same as for `cdf`."""
+    """Return the distinct values, and the share of the total weight above each value (complementary CDF)."""
     x, share = cdf(values, weights)
     return x, 1.0 - share
 
@@ -131,10 +120,6 @@ def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
     return int(start_ns) + np.arange(count + 1, dtype="int64") * int(bin_ns)
 
 
-def optional(value: object) -> float | int | None:
-    """Return the value as a plain Python number, or None for null or nan."""
-    if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
-        return None
-    if isinstance(value, int | np.integer):
-        return int(value)
-    return float(value)  # type: ignore[arg-type]
+def whole(value: float | None) -> int | None:
+    """Return the nearest whole number. The result is None if the value is missing or infinite."""
+    return round(float(value)) if value is not None and np.isfinite(value) else None

@@ -12,10 +12,10 @@ from leowarp.metrics.inputs.series import (
     ccdf,
     cdf,
     holding_ns,
-    optional,
     rate_in_bins,
     step_at,
     weighted_quantile,
+    whole,
 )
 
 S = 1_000_000_000
@@ -111,10 +111,10 @@ def test_a_cdf_grows_to_one_and_the_ccdf_is_the_rest(values):
 
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan")])
 def test_missing_is_none_and_never_zero(missing):
-    assert optional(missing) is None
+    assert whole(missing) is None
 
 
-def test_present_values_stay_what_they_are():
-    assert optional(np.int64(3)) == 3
-    assert isinstance(optional(np.int64(3)), int)
-    assert optional(0.0) == 0.0
+def test_present_values_become_whole_numbers():
+    assert whole(np.float64(3.0)) == 3
+    assert isinstance(whole(np.float64(3.0)), int)
+    assert whole(0.0) == 0

@@ -5,10 +5,11 @@ it."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,6 @@ from leowarp.base.errors import TraceError
 from leowarp.base.tables import parquetfiles, runtables
 from leowarp.base.tables.metadata import decode_metadata
 from leowarp.metrics.inputs.channels import Channels, split_timeline
-from leowarp.metrics.inputs.held import make_room
 from leowarp.metrics.inputs.large import LargeTable
 from leowarp.metrics.inputs.tables import (
     FLOW_BY_FLOW,
@@ -36,10 +36,8 @@ from leowarp.trace.frames import data_frame
 
 
 def read_tables(run_dir: str | Path) -> Tables:
-    """Return all tables of a run directory.
+    """Return all tables of a run directory. Routes and timeline are empty if the directory lacks them.
 
-    run_dir: A run directory. Only the tables of the run are read. If the directory has no routes or no timeline, the
-        table `routes` or `timeline` is empty.
     Raises TraceError if the directory is not a run, or if a table is damaged or lacks a needed column.
     """
     run_dir = Path(run_dir)
@@ -79,27 +77,25 @@ def tables_of(
         return given[name] if columns is None else given[name].select(columns)
 
     tables = _Stored.of({name: table.schema for name, table in given.items()}, read, where, {})
-    # All tables are read here, so that errors in a table are raised by this function and not by a later metric.
+    # All tables are read here, so that a later metric raises no error about a table.
     for each in fields(Tables):
         getattr(tables, each.name)
     return tables
 
 
-class _Read(Protocol):
-    def __call__(self, name: str, columns: list[str] | None = None) -> pa.Table: ...
-
-
 class _Stored(Tables):
     """The tables of a run. Each table is read when it is first needed."""
 
-    _read: _Read
+    _read: Callable[..., pa.Table]
     _where: str | Path
     _schemas: Mapping[str, pa.Schema]
     _row_counts: Mapping[str, int]
 
     @staticmethod
-    def of(schemas: Mapping[str, pa.Schema], read: _Read, where: str | Path, rows: Mapping[str, int]) -> _Stored:
-        """Return tables with the given schemas. Each table is read when it is first needed.
+    def of(
+        schemas: Mapping[str, pa.Schema], read: Callable[..., pa.Table], where: str | Path, rows: Mapping[str, int]
+    ) -> _Stored:
+        """Return tables with the given schemas.
 
         read: A function that takes a table's name and optional column names, and returns the table.
         where: The name of the source in error messages.
@@ -113,7 +109,11 @@ class _Stored(Tables):
             # Columns and types are checked before any table is read. A file with other columns or types, written by
             # another program, gives a clear error instead of a traceback.
             _check_columns(schemas[name].empty_table(), NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
-            for key, text in _names_in(schemas[name]).items():
+            told = schemas[name].metadata or {}
+            for key in _NAMES:
+                text = told.get(key.encode())
+                if text is None:
+                    continue
                 if first.setdefault(key, (name, text))[1] != text:
                     raise TraceError(
                         f"cannot read {where}: the tables {first[key][0]} and {name} have other {key}, so they are of "
@@ -157,7 +157,7 @@ class _Stored(Tables):
         if name in self.missing:
             return _empty(name)
         rows = self._row_counts.get(name, 0)
-        make_room(self, name, rows)
+        _make_room(self, name, rows)
         if rows > MANY_ROWS:
             # Callers use only those methods and attributes of a data frame that `LargeTable` also has.
             return cast(pd.DataFrame, self._large(name, rows))
@@ -178,25 +178,12 @@ class _Stored(Tables):
                 order = np.argsort(flows, kind="stable")
         return LargeTable.of(self._schemas[name].names, read, rows, order)
 
-    def release_large(self, *names: str) -> None:
-        for name in names:
-            if isinstance(vars(self).get(name), LargeTable):
-                self.release(name)
-
-    def release(self, name: str) -> None:
-        """Remove a table, and the rows selected from it, from memory. The table is read again when it is next
-        needed."""
-        vars(self).pop(name, None)
-        self._rows.pop(name, None)
-        self._selected.pop(name, None)
-
     def _planned(self, name: str) -> tuple[pd.DataFrame, Channels]:
         columns, channels = (ROUTE_COLUMNS if name == "routes" else TIMELINE_COLUMNS), Channels()
         if name in self.missing:
             return pd.DataFrame({column: pd.Series(dtype=object) for column in columns}), channels
         table = self._read(name)
-        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. In
-        # newer runs, the tables contain the numbers of route changes. The guest uses the same numbers.
+        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here.
         if name == "routes":
             table = with_change_ids(table)
         _check_columns(table, columns, f"{self._where}, table {name}", PLANNED[name])
@@ -210,11 +197,37 @@ class _Stored(Tables):
 
 
 _NAMES = ("directions", "hosts", "virtual_ns", "programs", "connections", "flows")
+"""The metadata entries of a trace table that must be equal in all tables of a run."""
 
 
-def _names_in(schema: pa.Schema) -> dict[str, bytes]:
-    """Return the metadata entries of a trace table that must be equal in all tables of a run."""
-    return {key: text for key in _NAMES if (text := (schema.metadata or {}).get(key.encode())) is not None}
+FEW_ROWS = 1 << 16
+"""The number of rows below which a table always stays in memory."""
+
+MOST_ROWS = 1 << 22
+"""In memory, the large tables of all runs together may have this number of rows (about 300 MB). The large tables of a
+single run may have more rows than this."""
+
+_held: list[tuple[weakref.ref[Tables], str, int]] = []
+
+
+def _make_room(tables: Tables, name: str, rows: int) -> None:
+    """Before a table of `rows` rows is read, release large tables of other runs, the oldest first. They are read again
+    when they are needed.
+
+    Without this limit, a page with two runs of 5.9 million packets each would take twice the memory of a page with one.
+    """
+    if rows < FEW_ROWS:
+        return
+    _held[:] = [entry for entry in _held if entry[0]() is not None]
+    for entry in list(_held):
+        other = entry[0]()
+        if rows + sum(count for _, _, count in _held) <= MOST_ROWS:
+            break
+        if other is not None and other is not tables:
+            other.release(entry[1])
+            # `_held.remove` would compare the runs' values, so the entry is found by its identity.
+            _held[:] = [each for each in _held if each is not entry]
+    _held.append((weakref.ref(tables), name, rows))
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leowarp.metrics import metrics, read_tables
-from leowarp.metrics.inputs import held, stored
+from leowarp.metrics.inputs import stored
 from leowarp.metrics.inputs import tables as kept
 from leowarp.metrics.inputs.tables import FLOW_BY_FLOW, rows_by
 from leowarp.trace import TABLES
@@ -65,11 +65,11 @@ def test_columns_of_a_large_table_are_read_when_they_are_asked_for(run_dir, all_
 
 
 def test_a_run_beside_another_gives_up_its_large_tables_and_reads_them_again(run_dir, monkeypatch):
-    monkeypatch.setattr(held, "FEW_ROWS", 1000)
+    monkeypatch.setattr(stored, "FEW_ROWS", 1000)
     first, second = read_tables(run_dir), read_tables(run_dir)
     rows = len(first.packets)
     first.of_flow("packets", 0)
-    monkeypatch.setattr(held, "MOST_ROWS", rows)
+    monkeypatch.setattr(stored, "MOST_ROWS", rows)
     before = first.packets.copy()
     assert len(first.flows) == 1
     assert len(second.packets) == rows
@@ -79,16 +79,16 @@ def test_a_run_beside_another_gives_up_its_large_tables_and_reads_them_again(run
     pd.testing.assert_frame_equal(first.packets, before)
     assert "packets" not in vars(second)
     # Reading a table of a run never releases tables of the same run.
-    assert len(first.bins) > held.FEW_ROWS
+    assert len(first.bins) > stored.FEW_ROWS
     assert "packets" in vars(first)
 
 
 def test_a_run_that_is_released_is_not_compared_with_others(run_dir, monkeypatch):
-    monkeypatch.setattr(held, "FEW_ROWS", 0)
-    monkeypatch.setattr(held, "_held", [])
+    monkeypatch.setattr(stored, "FEW_ROWS", 0)
+    monkeypatch.setattr(stored, "_held", [])
     first, second = read_tables(run_dir), read_tables(run_dir)
     assert len(first.bins) == len(second.bins)
-    monkeypatch.setattr(held, "MOST_ROWS", 0)
+    monkeypatch.setattr(stored, "MOST_ROWS", 0)
     # The first entry of the list of large tables is `bins` of `first`. When an entry of `second` is removed, the two
     # runs must not be compared.
     assert len(first.links)

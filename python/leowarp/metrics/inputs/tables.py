@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,17 +24,15 @@ from leowarp.base import layout, plainfiles, tomltext
 from leowarp.base.errors import TraceError
 from leowarp.base.nodes import dish_node, host_node
 from leowarp.metrics.inputs.channels import Channels
+from leowarp.metrics.inputs.large import LargeTable
 from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
-from leowarp.trace.schema.packets import CAUSES as CAUSES
 
 # Numbers and words in the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1
 """The values of the column `direction` of packets and bins. Data go to the flow's destination, and acknowledgements
 come back."""
 
-# `NEEDED` lacks some columns of `leowarp.trace.TABLES`, among them the newest ones, so that runs of older versions
-# remain readable.
 NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
@@ -132,11 +130,10 @@ class Tables:
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Return the rows of one flow. The rows are cached, because many metrics read them. A large table caches only
-        the rows of the last requested flow.
+        """Return the rows of one flow, in the order of the table. The frame is shared and must not be modified.
 
-        table: The name of a table with a column `flow`.
-        Returns: DataFrame in the order of the table. The frame is shared and must not be modified.
+        The rows are cached, because many metrics read them. A large table caches only the rows of the last requested
+        flow.
         """
         selected = self._selected.setdefault(table, {})
         if flow not in selected:
@@ -153,18 +150,24 @@ class Tables:
 
     def release_large(self, *names: str) -> None:
         """Drop large tables from memory if they can be read again."""
+        for name in names:
+            if isinstance(vars(self).get(name), LargeTable):
+                self.release(name)
+
+    def release(self, name: str) -> None:
+        """Remove a table from memory. It is read again when it is next needed."""
+        vars(self).pop(name, None)
+        self._rows.pop(name, None)
+        self._selected.pop(name, None)
 
     @property
     def knows_drops(self) -> bool:
-        """Return whether the table `drops` contains every loss. Some links (netem) do not report their drops, so the
-        result is False if the hosts did not capture packets."""
-        # netem does not report drops. If netem drops a packet, `drops` contains this packet only because the receiving
-        # host's capture lacks it.
+        """Return whether the table `drops` contains every loss. netem does not report drops. A packet that it drops is
+        in `drops` only because the receiving host's capture (`bins`) lacks the packet."""
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
-        """Return the number of the direction from node `a` to node `b`. The result is None if this link never
-        existed."""
+        """Return the number of the direction from node `a` to node `b`, or None if this link never existed."""
         return self._numbers.get((a, b))
 
     def direction_name(self, direction: int) -> str:
@@ -180,13 +183,12 @@ class Tables:
 
     @cached_property
     def reorders(self) -> bool:
-        """Return whether packets may overtake each other on a single link. Overtaking is possible if some link has
-        jitter or does not keep the order."""
+        """Whether packets may overtake each other on a single link, because it has jitter or does not keep the
+        order."""
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
-        # A null means that the event does not set the value `in_order`. A null is not False, so `not` would be wrong in
-        # the next line.
+        # A null means that the event does not set the value `in_order`, so `not` would be wrong in the next line.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
@@ -214,13 +216,17 @@ class Tables:
 
     @cached_property
     def _next_hops(self) -> Mapping[tuple[str, str], str]:
-        """A dict from (node, destination host) to the next node. It is valid at the end of the timeline. If the
-        timeline has no routing tables, the dict is empty."""
+        """A dict from (node, destination host) to the next node, at the end of the timeline."""
         if "next_hop" not in self.timeline:
             return {}
         nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
         names = zip(nodes, destinations, afters, strict=True)
         return {(node, destination): after for node, destination, after in names if isinstance(after, str)}
+
+    @cached_property
+    def results(self) -> dict[Any, Any]:
+        """The results of the functions with the decorator `kept`."""
+        return {}
 
     @cached_property
     def _selected(self) -> dict[str, dict[int, pd.DataFrame]]:
@@ -248,8 +254,7 @@ class Tables:
 
     @cached_property
     def sampled_queues(self) -> dict[str, np.ndarray]:
-        """The queue columns of `links` as arrays: `t_ns` (int64), `queue_pkts`, `queue_bytes`, `queue_max_pkts`
-        (float64)."""
+        """The queue columns of `links` as arrays: `t_ns` is int64, the others are float64."""
         names = ("queue_pkts", "queue_bytes", "queue_max_pkts")
         return {"t_ns": integers(self.links["t_ns"])} | {name: floats(self.links[name]) for name in names}
 
@@ -260,21 +265,6 @@ class Tables:
         return {
             direction: float(np.nanmax(waiting[at], initial=0.0)) for direction, at in self.rows_of_directions.items()
         }
-
-    @cached_property
-    def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """The cached results of `queue_series`."""
-        return {}
-
-    @cached_property
-    def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """The cached results of `changes.pair_routes`."""
-        return {}
-
-    @cached_property
-    def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """The cached results of `changes.path_changes` (`PathChange`)."""
-        return {}
 
     @cached_property
     def entries_ns(self) -> dict[str, np.ndarray]:
@@ -290,22 +280,8 @@ class Tables:
         return {str(host): np.sort(integers(t_ns)) for host, t_ns in by_host}
 
     @cached_property
-    def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """The cached results of `delays.delays` (`Delays`), by flow and quantity."""
-        return {}
-
-    @cached_property
-    def lives_of_flows(self) -> dict[Any, Any]:
-        """The cached results of `goodput.life` (`Life`)."""
-        return {}
-
-    @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
-        """Each link counts bytes per packet in addition to the packet's IP length. nan means that their number is
-        unknown.
-
-        If the timeline has no column for overheads, the dict is empty.
-        """
+        """For each link, the bytes per packet that it counts in addition to the IP length. nan means unknown."""
         if "overhead_bytes" not in self.timeline:
             return {}
         a, b, values = rows_of_event(self.timeline, "link", "a", "b", "overhead_bytes")
@@ -327,6 +303,25 @@ class Tables:
         return {(a, b): number for number, (a, b, _) in enumerate(self.directions)}
 
 
+_Given = ParamSpec("_Given")
+_Made = TypeVar("_Made")
+
+
+def kept(function: Callable[Concatenate[Tables, _Given], _Made]) -> Callable[Concatenate[Tables, _Given], _Made]:
+    """Make a function compute its result once for the same tables and arguments. Callers share the result, and must not
+    modify it."""
+
+    @functools.wraps(function)
+    def of_tables(tables: Tables, *given: _Given.args, **named: _Given.kwargs) -> _Made:
+        key = (function, *given, *named.items())
+        if key not in tables.results:
+            tables.results[key] = function(tables, *given, **named)
+        made: _Made = tables.results[key]
+        return made
+
+    return of_tables
+
+
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
     """Return `columns` of the timeline for one kind of event. The rows keep the timeline's order."""
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
@@ -334,11 +329,8 @@ def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.
 
 
 def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
-    """Return the ascending row indexes of each key. `keys` is an array of shape (rows,). Rows with a missing key (nan)
-    are left out.
-
-    Sorting once is faster than searching the array for each key.
-    """
+    """Return the ascending row indexes of each key. Rows with a missing key (nan) are left out. Sorting once is faster
+    than searching the array for each key."""
     if keys.dtype.kind == "f":
         order = np.flatnonzero(~np.isnan(keys))
         order = order[np.argsort(keys[order], kind="stable")]
@@ -358,12 +350,10 @@ def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
         starts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
         places = itertools.starmap(slice, itertools.pairwise(starts))
         return dict(zip(keys[starts[:-1]].tolist(), places, strict=True))
-    return {key: _as_slice(at) for key, at in rows_by(keys).items()}
-
-
-def _as_slice(at: np.ndarray) -> np.ndarray | slice:
-    """Return ascending row indexes as a slice if they are consecutive."""
-    return slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
+    return {
+        key: slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
+        for key, at in rows_by(keys).items()
+    }
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
@@ -381,8 +371,7 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 
 
 def in_order(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the rows sorted by a column. Rows with equal values stay in their order. If the frame is already sorted,
-    the same object is returned."""
+    """Return the rows sorted by a column. Rows with equal values stay in their order."""
     # The check saves time, because millions of packets are usually already sorted by sending time.
     return frame if frame[column].is_monotonic_increasing else frame.sort_values(column, kind="stable")
 
@@ -414,12 +403,10 @@ def truths(series: pd.Series) -> np.ndarray:
 
 
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """Return the rows as a frame with the types of `columns`. Missing text is None, and a missing number is pandas' NA.
+    """Return the rows as a frame with exactly these columns. Missing text is None, and a missing number is pandas' NA.
 
-    rows: Dicts from column name to value. If a dict lacks a column, the value is missing in the result. Keys that are
-        not in `columns` are ignored.
+    rows: Dicts from column name to value. If a dict lacks a column, the value is missing in the result.
     columns: mapping of str to (type, unit, meaning). Only pandas' types "Int64" and "Float64" may have missing values.
-    Returns: DataFrame with exactly these columns. The order of the rows does not change.
     """
     if not rows:
         return _typed_empty(tuple((name, kind) for name, (kind, _, _) in columns.items())).copy()

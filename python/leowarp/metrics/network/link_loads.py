@@ -20,7 +20,7 @@ import pandas as pd
 
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
@@ -33,16 +33,13 @@ _ROWS_AT_ONCE = 1 << 18
 
 
 def link_loads(
-    tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
+    tables: Tables, flows: Sequence[Any], end_ns: int, step_ns: int, ip_header_bytes: int = 20
 ) -> pd.DataFrame:
     """Return the load, longest queue and drops of each link direction in each time step. A step is left out if it has
     no traffic, no queued packets and no drops.
 
-    flows: The flows of the plan and of programs' connections. The index of a flow is its number in the trace
-        (`Run.observed_plan.flows`).
-    links: The link values of the timeline.
+    flows: The flows of the plan and of programs' connections (`Run.observed_plan.flows`).
     step_ns: The length of a step, a whole multiple of the 50 ms of `bins`.
-    ip_header_bytes: The length of the IP header of the flows' packets.
     Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
         sent in this step over the direction, divided by the bits that the rate allows. The ratio is nan if the
         direction has no rate limit or the run recorded no bins. The ratio is above 1 if the packets have more bits than
@@ -62,7 +59,7 @@ def link_loads(
         carried = bits.get(direction, nothing)
         queue, drops = queues.get(direction, nothing), dropped.get(direction, nothing)
         place = np.flatnonzero((carried > 0) | (queue > 0) | (drops > 0))
-        capacity = _capacity_bits(links, tables.directions[direction][:2], edges_ns)
+        capacity = _capacity_bits(link_values(tables), tables.directions[direction][:2], edges_ns)
         pieces.append(pd.DataFrame({
             "direction": direction, "step": place,
             "busy_ratio": carried[place] / capacity[place] if counted else np.nan,
@@ -75,8 +72,7 @@ def link_loads(
 def _carried_bits(
     tables: Tables, flows: Sequence[Any], step_ns: int, steps: int, ip_header_bytes: int
 ) -> dict[int, np.ndarray]:
-    """Return the bits sent over each direction in each step of time. A packet counts in the step in which it was sent.
-    If a link drops a packet, the packet is not counted on the later links."""
+    """Return the bits sent over each direction in each step of time, as the module's docstring counts them."""
     sent = tables.bins
     if len(sent) == 0 or "sent_bytes" not in sent:
         return {}
@@ -143,8 +139,7 @@ class _Ways:
     def add(
         self, found: dict[int, np.ndarray], sent_ns: np.ndarray, bits: np.ndarray, step_ns: int, steps: int
     ) -> None:
-        """Add each packet's bits to every link of its path. This path is the one that is in force at the packet's
-        sending time."""
+        """Add each packet's bits to every link of the path in force at its sending time."""
         row = self._at(sent_ns)
         step = sent_ns // step_ns
         for place in np.flatnonzero(np.bincount(row[row >= 0])):
@@ -155,8 +150,7 @@ class _Ways:
                     found.setdefault(direction, np.zeros(steps))[:] += each
 
     def take(self, found: dict[int, np.ndarray], gone: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """If a link drops packets, subtract the bits of these packets from the link's bits. Also subtract these bits
-        from the links that come later on the path."""
+        """Subtract the bits of dropped packets from the link that drops them, and from the later links of the path."""
         if len(gone) == 0:
             return
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
@@ -174,7 +168,6 @@ class _Ways:
 
 
 def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Return a dict from link direction to the longest queue in each time step, in packets."""
     found = {}
     edges_ns = np.arange(steps) * step_ns
     number = tables.links["direction"].to_numpy(dtype="int64")
@@ -195,7 +188,6 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
 
 
 def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Return how many packets each direction dropped in each step, for all causes together."""
     drops = tables.drops[tables.drops["direction"].notna().to_numpy()]
     direction = drops["direction"].to_numpy(dtype="int64")
     step = drops["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -203,11 +195,8 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 
 
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
-    """For each step, return the bits that a direction can carry. The value is nan if the direction has no rate limit in
-    the whole step."""
     whole = links.capacity_bits(*link, edges_ns)
-    # A link that is built within a step has no rate until it is built. A link that is built within a step is treated as
-    # if its rate had been set at the start of the step.
+    # A link that is built within a step is treated as if its rate had been set at the start of the step.
     late = links.rate_bps(*link, edges_ns[1:] - 1) * np.diff(edges_ns) / 1e9
     return np.where(np.isnan(whole), late, whole)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leowarp.metrics import link_loads, link_values, read_tables
+from leowarp.metrics import link_loads, read_tables
 from leowarp.scenario import plan_of
 from support.synthetic.run import (
     DROPPED_PKTS,
@@ -33,7 +33,7 @@ def made(tmp_path_factory):
 
 
 def loads(tables, flows, step_ns=S):
-    return link_loads(tables, flows, link_values(tables), END_NS, step_ns).set_index(["direction", "step"])
+    return link_loads(tables, flows, END_NS, step_ns).set_index(["direction", "step"])
 
 
 @pytest.fixture(scope="module")

@@ -16,29 +16,22 @@ from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import holding_ns, step_at, weighted_quantile
-from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, truths, typed_frame
+from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats, kept, truths, typed_frame
+from leowarp.trace.schema.packets import CAUSES
 
 DROP_STEMS = ("queue", "loss", "down")
 """The causes of drops that a link itself counts (`linktotals.dropped_*`)."""
 
 
+@kept
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     """Return the queue length of a direction as a step function of time, from 0 to `end_ns`. The columns are `t_ns,
-    queue_pkts, queue_bytes, queue_max_pkts`.
+    queue_pkts, queue_bytes, queue_max_pkts`. The frame is shared, and must not be modified.
 
     The trace has a row only when a value changes. A value is valid until the next row. The queue is empty at time 0.
 
-    direction: The number of the direction (`tables.direction_of(a, b)`).
-    Returns: DataFrame, which callers share and must not modify.
     Raises TraceError if a row has no time.
     """
-    known = tables.queues_of_directions
-    if (direction, end_ns) not in known:
-        known[direction, end_ns] = _queue_series(tables, direction, end_ns)
-    return known[direction, end_ns]
-
-
-def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     # The rows are selected from arrays of whole columns. Making a frame per direction would take ten times as long.
     at = tables.rows_of_directions.get(direction, np.empty(0, dtype=np.intp))
     columns = {name: values[at] for name, values in tables.sampled_queues.items()}
@@ -52,18 +45,14 @@ def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 def path_queues(
     tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each link of each path of a pair, yield when the path was in force. Also yield how many packets were queued.
+    """For each link of each path of a pair, yield when the path was in force, and how many packets waited at the link.
 
-    pair: (str, str). The source and destination station.
     grid_ns: int64 array. The instants at which queues are evaluated, ascending.
-    Yields in_force: bool array of the grid's shape. A value is True if the path that contains this link was in force at
-        this instant.
-    Yields waiting_pkts: float array of the grid's shape. The number of packets that wait in this link's queue at each
-        instant of `grid_ns`.
+    Yields in_force: bool array of the grid's shape
+    Yields waiting_pkts: float array of the grid's shape
     """
     routes = pair_routes(tables, pair)
-    # Each queue is evaluated on the grid only once, even if several paths share its link, or a path is in force several
-    # times.
+    # Each queue is evaluated on the grid only once, even if several paths share its link.
     known: dict[int, np.ndarray] = {}
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
@@ -129,21 +118,10 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     return typed_frame(rows, LINK_COLUMNS)
 
 
-def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
-    """Return the number of dropped packets for each cause. `flow` and `direction` select the packets that are counted.
-    Causes without drops have 0.
-
-    flow: The flow number. None means all packets, including packets that belong to no flow (resets, neighbour
-        discovery).
-    direction: `DATA` or `ACK`.
-    Returns: The number of packets for each word of `CAUSES`.
-    """
-    # `cause` is converted to float64 first, because pandas cannot convert a nullable column to an integer array
-    # directly.
-    drops = tables.drops if flow is None else tables.of_flow("drops", flow)
-    causes = floats(drops["cause"])
-    if direction is not None:
-        causes = causes[floats(drops["flow_direction"]) == direction]
+def drops_by_cause(tables: Tables) -> dict[str, int]:
+    """Return the number of dropped packets for each word of `CAUSES`. Packets that belong to no flow (resets, neighbour
+    discovery) are included."""
+    causes = floats(tables.drops["cause"])
     return {name: int((causes == number).sum()) for number, name in CAUSES.items()}
 
 
@@ -166,8 +144,7 @@ def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
-    """Return the spans of time, as (from, until) in ns, in which each link was up in both directions. The source is the
-    timeline's `link` events."""
+    """Return the spans of time, as (from, until) in ns, in which each link was up in both directions."""
     spans: dict[frozenset[str], list[tuple[int, int]]] = {}
     timeline = tables.timeline
     if "up" not in timeline.columns:
@@ -175,8 +152,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     since: dict[frozenset[str], int] = {}
     for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
         link = frozenset((a, b))
-        # A link may have two up events without a down event between them. The second up event then changes nothing. If
-        # a link is up at the end of the run, its last up time ends at `end_ns`.
+        # A link may have two up events without a down event between them.
         if up and link not in since:
             since[link] = int(t_ns)
         elif not up and link in since:
@@ -187,8 +163,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
 
 
 def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int]]]:
-    """Return a dict from each link direction to times. At these times, the path of some pair of stations used the
-    direction. The mapping is empty without routes."""
+    """Return the spans of time in which the path of some pair of stations used each link direction."""
     found: dict[Pair, list[tuple[int, int]]] = {}
     pairs = dict.fromkeys(zip(tables.routes["source"], tables.routes["destination"], strict=True))
     for pair in pairs:
@@ -215,8 +190,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Return the number of bits that the direction could have carried. The result is the integral of the direction's
-    rate over the spans. The result is None if the direction has no rate limit during some part of the spans."""
+    """Return the number of bits that the direction could have carried in the spans. The result is None if the direction
+    has no rate limit during some part of them."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 

@@ -10,16 +10,12 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics.inputs.tables import Tables, floats, typed_frame
-from leowarp.metrics.network.queues import DROP_STEMS, joined, length_ns, on_path_spans
+from leowarp.metrics.network.queues import DROP_STEMS, LINK_COLUMNS, joined, length_ns, on_path_spans
 
 
 def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[str], end_ns: int) -> pd.DataFrame:
-    """Return one row for each satellite to which a packet was offered. Rows are sorted by name and have the columns of
-    `SATELLITE_COLUMNS`.
-
-    links: The table from `link_use`.
-    satellites: The names of the nodes that are satellites.
-    """
+    """Return one row for each satellite to which a packet was offered, sorted by name, with the columns of
+    `SATELLITE_COLUMNS`. `links` is the table from `link_use`."""
     spans = on_path_spans(tables, end_ns)
     rows = []
     for name, mine in links[links["a"].isin(set(satellites))].groupby("a", sort=True):
@@ -38,7 +34,6 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
 
 
 def _sum(column: pd.Series) -> int | None:
-    """Return the sum of a column, or None if any value is null."""
     # If null values were skipped, the sum would look complete.
     return None if column.isna().any() else int(column.sum())
 
@@ -72,22 +67,14 @@ SATELLITE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
         "time during which a path between stations with a flow led over these links; null: the run has no routes",
     ),
     "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once at one of these links, exact; null: netem"),
-    "queue_max_pkts_at_ns": (
-        "Int64",
-        "ns",
-        "first time at which `queue_max_pkts` waited; null: no packet ever waited, netem, or an older run",
-    ),
+    "queue_max_pkts_at_ns": LINK_COLUMNS["queue_max_pkts_at_ns"],
     "queue_max_pkts_to": ("object", None, "other end of the link with `queue_max_pkts`; null: no packet ever waited"),
     "queue_max_bytes": (
         "Int64",
         "bytes",
         "most bytes that waited at once at one of these links; null: netem, or older run",
     ),
-    "queue_max_bytes_at_ns": (
-        "Int64",
-        "ns",
-        "first time at which `queue_max_bytes` waited; null: no packet ever waited, netem, or an older run",
-    ),
+    "queue_max_bytes_at_ns": LINK_COLUMNS["queue_max_bytes_at_ns"],
     "queue_max_bytes_to": ("object", None, "other end of the link with `queue_max_bytes`; null: no packet ever waited"),
 }
 """The columns of the table of satellites, each with its type, unit and meaning."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.series import weighted_quantile
+from leowarp.metrics.inputs.series import weighted_quantile, whole
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 from leowarp.metrics.per_flow.flows import host_counters
 from leowarp.metrics.per_flow.reordering import SCOPES
@@ -35,17 +35,13 @@ def acknowledgement_scalars(
     it.
 
     is_only_sender: True if no other TCP flow has this source, so that the host's counters belong to this flow.
-    Returns: dict of scalar to int, float or None. Waiting times are in whole ns. Ratios are not negative. There may be
-        more than one ACK per segment.
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
-    if tables.has("acks"):
-        row |= _waits(tables.of_flow("acks", number))
+    row |= _waits(tables.of_flow("acks", number))
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
-        row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
-    # Linux counts timeouts per network namespace, and each host has its own namespace. If two flows start at a host,
-    # the host's timeouts cannot be attributed to one flow.
+        row["duplicate_acks_pkts"] = whole(floats(ending["duplicate_acks_pkts"])[0])
+    # Linux counts timeouts per network namespace, so two flows of a host share its counters.
     if is_only_sender:
         row |= _timeouts(host_counters(tables, source))
     sent_pkts, spurious_pkts = _data_sent(tables, number)
@@ -71,18 +67,17 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
 
 
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
-    """Return the number of ACKs per segment, and the quantiles of the waiting time in ns. The waiting time is the time
-    for which the first segment waits for its ACK. The result is empty if no ACK answers a segment."""
+    """Return the number of ACKs per segment, and the quantiles of the waiting time of first segments in ns. The result
+    is empty if no ACK answers a segment."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
     # A row represents many ACKs with equal values, so sums and quantiles are weighted by the number of ACKs.
     answered = float((segments * count).sum())
     if not answered:
         return {}
-    # Some ACKs answer no segment (window updates, repeated ACKs). ACKs that answer no segment are counted as ACKs, but
-    # have no waiting time.
+    # ACKs that answer no segment (window updates, repeated ACKs) are counted as ACKs, but have no waiting time.
     answers = segments > 0
     wait, weight = wait[answers], count[answers]
-    quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
+    quantiles = {f"ack_wait_{name}_ns": whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
     return {
         "acks_per_segment_ratio": float(count.sum()) / answered,
         **quantiles,
@@ -91,8 +86,7 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
 
 
 def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
-    """Return the number of timeouts of a host. Also return how many retransmissions these timeouts cause. The result is
-    empty if a counter is missing.
+    """Return the number of timeouts of a host, and the retransmissions that they cause.
 
     At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Slow start after
     the timeout sends the other packets that the timer marks as lost. Linux counts these packets separately
@@ -107,8 +101,7 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
 
 
 def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
-    """Return the number of packets with payload that a flow sent, and the number of spurious retransmissions among
-    them."""
+    """Return the number of packets with payload that a flow sent, and of spurious retransmissions among them."""
     if not tables.has("bins") or not tables.has("reordering"):
         return None, None
     bins = tables.of_flow("bins", number)
@@ -120,7 +113,3 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
     return int(np.nansum(first)) + again, spurious
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None or np.isnan(value) else int(value)

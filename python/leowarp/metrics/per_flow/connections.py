@@ -21,8 +21,7 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 
     plan: The plan, which may already contain the flows of the connections.
     connections: The value `Tables.connections`.
-    Returns: A plan with which the trace can be read. Do not run this plan. Without connections, the result is `plan`
-        itself.
+    Returns: A plan with which the trace can be read. Do not run this plan.
     """
     if not connections:
         return plan
@@ -32,26 +31,15 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 
 
 def _flow(program: Any, connection: dict[str, Any]) -> Any:
-    """Return a flow that represents a connection. The flow is between the program's hosts. It lasts from the first
-    packet of the connection to the last."""
-    blank: dict[str, Any] = {field.name: None for field in dataclasses.fields(program)}
-    known = {
-        "kind": connection["kind"],
-        "source": program.source,
-        "destination": program.destination,
-        "congestion_control": connection["congestion_control"],
-        "start_ns": connection["start_ns"],
-        "stop_ns": connection["stop_ns"],
-    }
-    return dataclasses.replace(program, **(blank | known))
+    """Return a flow that represents a connection. It lasts from the connection's first packet to the last."""
+    known = {name: connection[name] for name in ("kind", "congestion_control", "start_ns", "stop_ns")}
+    known |= {"source": program.source, "destination": program.destination}
+    return type(program)(**({field.name: None for field in dataclasses.fields(program)} | known))
 
 
 def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
-    """Return the scalars about the traffic of a program's UDP connection.
-
-    lived: The flow's `life(...)`. A connection lives from its first packet to its last.
-    Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All scalars are None if the flow belongs to no program.
-    """
+    """Return the scalars of a program's UDP connection (`scalars.of_flows.DATAGRAMS`). All scalars are None if the flow
+    belongs to no program."""
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
     found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}
     for direction, name in ((DATA, "payload_mean_bps"), (ACK, "payload_back_mean_bps")):
@@ -62,12 +50,8 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
 
 
 def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Return how the programs of a flow ended, and how much data their connections carried. A retransmitted byte counts
-    once.
-
-    Returns: The scalars of `scalars.of_programs.PROGRAMS`. A value is None if it is unknown, or if the flow had no
-        program in this role.
-    """
+    """Return how the programs of a flow ended, and how much data their connections carried
+    (`scalars.of_programs.PROGRAMS`). A retransmitted byte counts once."""
     ends = {end["role"]: end for end in tables.programs if end["flow"] == number}
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
     rows = tables.flows[tables.flows["flow"].isin(mine)]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leowarp.metrics.inputs.tables import Tables, floats, rows_by
+from leowarp.metrics.inputs.tables import Tables, floats, kept, rows_by
 
 ROUND_TRIP = 2
 """The value of `quantity` for round trips in the table `delays`. For one-way delays, `quantity` is DATA (0) or ACK
@@ -55,12 +55,11 @@ class Delays:
         return int(self.pkts.sum())
 
     def quantile_ns(self, q: float) -> int | None:
-        """Return the quantile `q` (0 to 1) of the delays, in ns. A share `q` of the packets has this delay or a smaller
-        one. None means no packets."""
+        """Return the quantile `q` (0 to 1) of the delays, in ns. None means no packets."""
         return None if len(self.pkts) == 0 else self._place(q)[0]
 
     def error_ns(self, q: float) -> int | None:
-        """Return the maximum error of `quantile_ns(q)`, in ns. None means that there are no packets."""
+        """Return the maximum error of `quantile_ns(q)`, in ns. None means no packets."""
         return None if len(self.pkts) == 0 else self._place(q)[1]
 
     def scalars(self, prefix: str) -> dict[str, int | None]:
@@ -82,7 +81,6 @@ class Delays:
             "mean_ns": round(self.sum_ns / self.total_pkts),
             **{f"{name}_ns": value for name, (value, _) in quantiles.items()},
             "max_ns": self.max_ns,
-            # For simplicity, the result contains the largest error of all quantiles, not one error per quantile.
             "error_ns": max(error for _, error in quantiles.values()),
         }
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
@@ -118,16 +116,14 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
     """
     if not tables.has("delays"):
         return None
-    if not tables.delays_of_flows:
-        tables.delays_of_flows.update(_of_all_flows(tables))
     nothing = np.empty(0, dtype="int64")
-    known: Delays = tables.delays_of_flows.get((flow, quantity), Delays(nothing, nothing, nothing, 0, 0, 0))
-    return known
+    return _of_all_flows(tables).get((flow, quantity), Delays(nothing, nothing, nothing, 0, 0, 0))
 
 
+@kept
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
-    """Return a dict from (flow, quantity) to the delays. All flows are selected together, because a thousand separate
-    selections would take seconds."""
+    """Return the delays by flow and quantity. All flows are selected together, because a thousand separate selections
+    would take seconds."""
     # A row without edges has the number of packets without a delay. Such packets exist only for round trips.
     rows = tables.delays.sort_values("lower_ns")
     lower, upper, pkts = (floats(rows[name]) for name in ("lower_ns", "upper_ns", "pkts"))
@@ -146,8 +142,7 @@ def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
 
 
 def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
-    """For each flow with round trips, return the minimum, the maximum and the sum of its round trips in ns. The values
-    come from the table `flows`."""
+    """Return (minimum, maximum, sum) of each flow's round trips in ns, from the table `flows`."""
     if not tables.has("flows"):
         return {}
     answered = tables.flows[tables.flows["rtt_sum_ns"].notna()]
@@ -156,7 +151,7 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 
 
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """For each flow and direction, return (minimum, maximum, sum) of the one-way delays over the whole run, in ns."""
+    """Return (minimum, maximum, sum) of the one-way delays of each flow and direction, in ns."""
     bins = tables.bins
     # Only the needed columns are selected, because a copy of millions of whole rows takes 300 MB.
     some = floats(bins["delivered_pkts"]) > 0

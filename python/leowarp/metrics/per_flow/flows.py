@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.series import holding_ns, optional, weighted_quantile
+from leowarp.metrics.inputs.series import holding_ns, weighted_quantile, whole
 from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats, in_order, truths
 from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
@@ -41,8 +41,6 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
 def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float = np.inf) -> pd.DataFrame:
     """Return `sent_ns, rtt_ns` of each stored data packet. The packet's RTT ends when the first ACK that covers the
     packet arrives.
-
-    from_ns, until_ns: The time span in which the packets were sent.
 
     A retransmission that arrived is excluded. The original packet that begins with the same byte is excluded too
     (Karn's algorithm, RFC 6298, section 3). A packet is also excluded if its ACK is not in the stored table. An
@@ -87,34 +85,21 @@ def identity(number: int, flow: Any) -> dict[str, Any]:
 
 
 def flow_summary(
-    tables: Tables,
-    number: int,
-    flow: Any,
-    lived: Life,
-    end_ns: int,
-    *,
-    is_only_sender: bool = True,
-    is_only_receiver: bool = True,
+    tables: Tables, number: int, flow: Any, lived: Life, end_ns: int, *, is_only_sender: bool, is_only_receiver: bool
 ) -> dict[str, Any]:
     """Return the scalars of a flow. A value that the run did not record is None. The scalars' names stay the same in
     all versions of leowarp.
 
-    lived: The flow's `life(...)`.
-    is_only_sender: True if no other TCP flow starts at the source. If so, the source host's counters belong to this
-        flow.
-    is_only_receiver: True if no other TCP flow ends at the destination. The counters of the destination host then
-        belong to this flow.
-    Returns: dict of scalar to value. `scalars/of_flows.py` declares their names, units and definitions. The values are
-        plain Python numbers or text.
+    is_only_sender, is_only_receiver: True if no other TCP flow starts at the source, or ends at the destination. The
+        counters of this host then belong to this flow.
+    Returns: dict of scalar to plain Python number or text. `scalars/of_flows.py` declares the scalars.
     """
     row = identity(number, flow)
     ending = tables.of_flow("flows", number)
-    ends: dict[str, int | None] = {}
-    for name in ("bytes", "completion_ns", "connect_ns", "error"):
-        value = optional(floats(ending[name])[0]) if len(ending) else None
-        ends[name] = None if value is None else int(value)
-    # Packet counts are added first, because flows of every kind have them. Scalars from sockets (TCP) or from probes
-    # (pings and UDP) are added after the packet counts.
+    ends = {
+        name: whole(floats(ending[name])[0]) if len(ending) else None
+        for name in ("bytes", "completion_ns", "connect_ns", "error")
+    }
     row |= _packet_scalars(tables, number)
     row |= _tcp_scalars(tables, number, lived, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
     row |= {"start_ns": lived.start_ns, "stop_ns": lived.stop_ns} | ends
@@ -152,12 +137,8 @@ detect in several ways that a window reduction was wrong. Each way has its own c
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
-    """Return the counts of the sender's host over the whole run. Counts that were not recorded are None.
-
-    source: The station that sends the flow's data.
-    Returns: dict with the keys of `_HOST_COUNTS`. Each value is the sum of the counters that `_HOST_COUNTS` lists for
-        the key.
-    """
+    """Return the sums of counters in `_HOST_COUNTS` at the sender's host over the whole run. A sum is None if one of
+    its counters was not recorded."""
     last = host_counters(tables, source)
     row: dict[str, int | None] = {}
     for name, counters in _HOST_COUNTS.items():
@@ -170,31 +151,24 @@ def received_ce_pkts(tables: Tables) -> int | None:
     """Return how many packets arrived at any host with a congestion mark. None means that no host reported them."""
     told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
     known = [int(value) for value in told if value is not None]
-    # If hosts counted marks, but saw no mark, the result is 0. If no host counted marks, the result is null.
     return sum(known) if known else None
 
 
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
-    """Return a dict from the name of each counter of a station's host (for example `TcpExt.TCPTimeouts`) to its last
-    value.
-
-    The names are the same as in /proc/net/netstat and /proc/net/snmp. The result is empty if the trace lacks the host
-    or its counters.
-    """
+    """Return the last value of each counter of a station's host, for example `TcpExt.TCPTimeouts`. The names are the
+    same as in /proc/net/netstat and /proc/net/snmp."""
     host = tables.host_number(station)
     return {} if host is None else tables.last_counters.get(host, {})
 
 
-def _connection_bytes(tables: Tables, number: int) -> float | None:
-    """Return the payload that a Multipath TCP connection delivered in order. The result is None for a flow without
-    Multipath TCP, for a subflow, and for an older run."""
+def _connection_bytes(tables: Tables, number: int) -> int | None:
+    """Return the payload that a Multipath TCP connection delivered in order. None means a flow without Multipath TCP, a
+    subflow, or an older run."""
     ending = tables.of_flow("flows", number)
-    return optional(floats(ending["connection_bytes"])[0]) if len(ending) and "connection_bytes" in ending else None
+    return whole(floats(ending["connection_bytes"])[0]) if len(ending) and "connection_bytes" in ending else None
 
 
 def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
-    """Return the goodput of a TCP flow, and the scalars from its socket samples. The scalars from samples are None if
-    sockets were not sampled."""
     samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
@@ -207,9 +181,8 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
-        # The largest value of a counter is used, not the last one. The largest and the last value differ only for
-        # `reordering_pkts`, which the sender resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other
-        # counters never decrease.
+        # The largest value is used, not the last one, because the sender resets `reordering_pkts` after a timeout
+        # (tcp_enter_loss, net/ipv4/tcp_input.c). The other counters never decrease.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
     # Samples are weighted by time, because their intervals are shorter where a flow starts or ends.
@@ -221,10 +194,8 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
 
 
 def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Return how many packets of a flow were lost, late or retransmitted, from the complete tables `drops` and `bins`.
-
-    All numbers are None without packet truth.
-    """
+    """Return how many packets of a flow were lost, late or retransmitted, from the complete tables `drops` and
+    `bins`."""
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
@@ -245,8 +216,7 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Return the sent and lost probes of a ping or UDP flow. Also return the one-way delays to the destination, in ns.
-    `probes.probe_scalars` computes the scalars of the replies."""
+    """Return the sent and lost probes of a ping or UDP flow, and their one-way delays in ns."""
     echoes = tables.of_flow("echoes", number)
     there = floats(echoes["received_ns"]) - floats(echoes["sent_ns"])
     known = tables.has("echoes")
@@ -258,6 +228,6 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):
-        row[name] = optional(weighted_quantile(given, np.ones(len(given)), q))
+        row[name] = weighted_quantile(given, np.ones(len(given)), q)
     row["owd_max_ns"] = int(given.max()) if len(given) else None
     return row

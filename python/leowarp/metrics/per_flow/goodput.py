@@ -2,9 +2,8 @@
 """The goodput of flows: payload over time, over a flow's life or in bins. All goodputs of a run are computed here.
 
 A flow lives from its first SYN or datagram until it is complete, until it is stopped, or until the run ends. A flow
-with a size is complete when its last payload byte has arrived. A connection of a program lives until its last packet. A
-mean goodput over a time that differs from the flow's life is misleading. For example, assume that the time begins at a
-short flow's first socket sample. The flow may then seem faster than its link.
+with a size is complete when its last payload byte has arrived. A connection of a program lives until its last packet.
+Over the time from its first socket sample, a short flow may seem faster than its link.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics.inputs.series import bin_edges, rate_in_bins
-from leowarp.metrics.inputs.tables import Tables, floats
+from leowarp.metrics.inputs.tables import Tables, floats, kept
 from leowarp.metrics.per_flow.round_trips import BIN_NS
 
 GOODPUT_SERIES = {
@@ -51,14 +50,21 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
     return samples["t_ns"].to_numpy(dtype="int64")[known], delivered[known]
 
 
+def received_since(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bytes received in order at each sample. The first sample is at the flow's start, and has 0 bytes.
+    Without it, the time up to the first sample of the socket would be left out."""
+    t_ns, received = counter(tables, number, "in_order")
+    later = t_ns > start_ns
+    return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
+
+
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
     """Return the goodput of a flow in bins: `t_ns` (start of the bin) and `goodput_bps`. If there are fewer than two
     samples, the frame has no rows.
 
-    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count, from `GOODPUT_SERIES`.
-    bin_ns: The length of a bin. The default is the interval of the socket samples, which needs no interpolation.
-    Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), in ascending order. Bins that the samples do not
-        cover are left out.
+    series: The definition of the bytes that count, from `GOODPUT_SERIES`.
+    bin_ns: The length of a bin. The default is the interval of the socket samples, which needs no interpolation. Bins
+        that the samples do not cover are left out.
     Raises TraceError if the length of a bin is not positive.
     """
     t_ns, delivered = counter(tables, flow, series)
@@ -90,24 +96,17 @@ class Life:
     payload_bytes: int | None = None
 
     def rate_bps(self, payload_bytes: float | None) -> float | None:
-        """Return the goodput of a flow in bit/s: its payload divided by its duration. None means that the payload is
-        unknown or the duration is 0."""
+        """Return payload divided by duration. None means that the payload is unknown or the duration is 0."""
         length_ns = self.stop_ns - self.start_ns
         return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
 
 
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
-    """Return when a flow started and stopped.
-
-    flow: The entry plan.flows[number]. The entry's `start_ns`, `stop_ns` and `size_bytes` are used.
-    """
-    key = (number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
-    if key not in tables.lives_of_flows:
-        tables.lives_of_flows[key] = _life(tables, *key)
-    found: Life = tables.lives_of_flows[key]
-    return found
+    """Return when a flow started and stopped. `flow` is its entry in the plan."""
+    return _life(tables, number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
 
 
+@kept
 def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_bytes: int | None, end_ns: int) -> Life:
     start_ns, stop_ns = int(start_ns), min(int(planned_ns), end_ns)
     ending = tables.of_flow("flows", number)
@@ -140,9 +139,6 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
 
     If all payload arrived during the flow's life, the result is exact and does not depend on `series`. If the flow was
     cut off, the result is the counter at the last sample of its life. The last sample is taken when the flow stops.
-
-    lived: The flow's `life(...)`.
-    series: {"in_order", "acked", "sacked"}. The definition of the bytes that count, from `GOODPUT_SERIES`.
     """
     if lived.payload_bytes is not None:
         return float(lived.payload_bytes)
@@ -164,9 +160,6 @@ def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived
 
     Packets are counted in bins of 50 ms by their sending time. If a flow was cut off, its last bins are left out. Some
     packets in these bins may have arrived after the flow's life.
-
-    direction: {DATA, ACK}
-    lived: The flow's `life(...)`.
     """
     bins = tables.of_flow("bins", number)
     if not tables.has("bins") or "delivered_bytes" not in bins:

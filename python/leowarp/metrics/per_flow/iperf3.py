@@ -8,9 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from leowarp import scalars
 from leowarp.metrics.inputs.tables import Tables
-from leowarp.scalars.of_programs import IPERF3
+from leowarp.metrics.per_flow.pairs import sum_of
 from leowarp.scalars.overview import total_goodput_bps
 from leowarp.trace.iperf3 import KIND
 
@@ -18,25 +17,17 @@ from leowarp.trace.iperf3 import KIND
 def said(tables: Tables, number: int) -> dict[str, Any] | None:
     """Return the results of a program flow's iperf3 client (`trace.iperf3.line_of`). None means that the program was
     not iperf3, or did not have the option -J."""
-    if not tables.has("measures"):
-        return None
     mine = tables.of_flow("measures", number)
     rows = mine[mine["kind"] == KIND]
     return None if rows.empty else json.loads(rows["other"].iloc[0])
 
 
 def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Return the results of a program flow's iperf3 client as scalars.
-
-    Returns: The scalars of `scalars.of_programs.IPERF3`. A value is None if iperf3 does not report it. All values are
-        None if the program was not iperf3 with the option -J.
-    """
-    row: dict[str, Any] = dict.fromkeys(scalars.names(IPERF3))
-    given = said(tables, number)
-    if given is None:
-        return row
+    """Return the results of a program flow's iperf3 client (`scalars.of_programs.IPERF3`). A value is None if iperf3
+    does not report it, or if the program was not iperf3 with the option -J."""
+    given = said(tables, number) or {}
     jitter_ms = given.get("jitter_ms")
-    return row | {
+    return {
         "iperf3_sent_bytes": given.get("sent_bytes"),
         "iperf3_received_bytes": given.get("received_bytes"),
         "iperf3_sent_bps": given.get("sent_bps"),
@@ -53,27 +44,21 @@ def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) ->
     connections to the destination.
 
     flows: The flows in `summary.json`.
-    Returns: The values, keyed by the names in `IPERF3`. Values that the trace does not contain are left out. For TCP,
-        the first connection is excluded, because it only negotiates the test.
+    Returns: The values that the trace contains. For TCP, the first connection is excluded, because it only negotiates
+        the test.
     """
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
     udp = [flows[flow] for flow in mine if flows[flow]["kind"] == "udp"]
     if udp:
         return {
-            "iperf3_received_bytes": _sum(udp, "bytes"),
+            "iperf3_received_bytes": sum_of(udp, "bytes"),
             "iperf3_received_bps": total_goodput_bps(udp, "payload_mean_bps"),
-            "iperf3_datagrams_pkts": _sum(udp, "probes_pkts"),
-            "iperf3_lost_pkts": _sum(udp, "probes_lost_pkts"),
+            "iperf3_datagrams_pkts": sum_of(udp, "probes_pkts"),
+            "iperf3_lost_pkts": sum_of(udp, "probes_lost_pkts"),
         }
     tcp = [flows[flow] for flow in mine[1:] if flows[flow]["kind"] == "tcp"]
     return {
-        "iperf3_received_bytes": _sum(tcp, "bytes"),
+        "iperf3_received_bytes": sum_of(tcp, "bytes"),
         "iperf3_received_bps": total_goodput_bps(tcp),
-        "iperf3_retransmissions_pkts": _sum(tcp, "retransmissions_pkts"),
+        "iperf3_retransmissions_pkts": sum_of(tcp, "retransmissions_pkts"),
     }
-
-
-def _sum(flows: list[Mapping[str, Any]], name: str) -> Any:
-    """Return the sum of a scalar over flows. None means that a flow lacks the value, or that there is no flow."""
-    values = [flow[name] for flow in flows]
-    return None if not values or None in values else sum(values)

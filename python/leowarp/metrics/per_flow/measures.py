@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp import scalars
-from leowarp.metrics.inputs.series import weighted_quantile
+from leowarp.metrics.inputs.series import weighted_quantile, whole
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
@@ -30,14 +30,9 @@ three times the mean interval."""
 
 
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
-    """Return the scalars of the measurements that the programs of a flow reported.
-
-    end_ns: The end of the run. If a stall has not ended before, it counts as ended at the end of the run.
-    Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
-    """
+    """Return the scalars of the measurements that the programs of a flow reported (`scalars.of_programs.MEASURES`). A
+    stall without an end lasts until the end of the run, `end_ns`."""
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
-    if not tables.has("measures"):
-        return row
     mine = tables.of_flow("measures", number)
     of_kind = {str(kind): rows for kind, rows in mine.groupby("kind", observed=True)}
     if "transaction" in of_kind:
@@ -53,10 +48,6 @@ def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
 
 def freezes(rendered_ns: np.ndarray) -> np.ndarray:
     """Return the lengths of the freezes of a video in ns, in their order.
-
-    A freeze is an interval between two rendered frames that is at least three times the mean, and at least 150 ms
-    longer than the mean. The mean is over the last 30 intervals, including the interval itself. Freezes are found only
-    after 5 intervals.
 
     rendered_ns: int array of shape (n,). The rendering times of the frames, increasing.
 
@@ -106,13 +97,11 @@ def _pages(rows: pd.DataFrame, objects: pd.DataFrame | None) -> dict[str, Any]:
 
 
 def _video(of_kind: dict[str, pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """Return the scalars of a video player: startup, quality, stalls and latency."""
     found: dict[str, Any] = {}
     if "startup" in of_kind:
         found["startup_ns"] = _quantile(_took_ns(of_kind["startup"][:1], "end_ns"), 1.0)
     stalls = of_kind.get("stall")
     found["stalls"] = 0 if stalls is None else len(stalls)
-    # A stall without an end lasts until the end of the run.
     stalled_ns = 0 if stalls is None else int((stalls["end_ns"].fillna(end_ns) - stalls["start_ns"]).sum())
     found["stalled_ns"] = stalled_ns
     if "segment" not in of_kind:
@@ -148,6 +137,4 @@ def _took_ns(rows: pd.DataFrame, until: str) -> np.ndarray:
 
 
 def _quantile(values_ns: np.ndarray, q: float) -> int | None:
-    """Return a quantile of the values, in whole ns. None means no values."""
-    value = weighted_quantile(values_ns, np.ones(len(values_ns)), q)
-    return None if value is None else int(value)
+    return whole(weighted_quantile(values_ns, np.ones(len(values_ns)), q))

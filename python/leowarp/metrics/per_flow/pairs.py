@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -25,7 +25,7 @@ def pairs(flows: Sequence[dict[str, Any]]) -> pd.DataFrame:
             groups.setdefault((flow["source"], flow["destination"]), []).append(flow)
     rows = []
     for (source, destination), mine in groups.items():
-        sent, lost = _sum(mine, "sent_pkts"), _sum(mine, "lost_pkts")
+        sent, lost = sum_of(mine, "sent_pkts"), sum_of(mine, "lost_pkts")
         trips = [flow["rtt_p50_ns"] for flow in mine if flow["rtt_p50_ns"] is not None]
         rows.append({
             "source": source, "destination": destination, "flows": len(mine),
@@ -33,14 +33,15 @@ def pairs(flows: Sequence[dict[str, Any]]) -> pd.DataFrame:
             "rtt_p50_ns": median(trips) if len(trips) == len(mine) else None,
             "sent_pkts": sent, "lost_pkts": lost,
             "lost_ratio": lost / sent if sent and lost is not None else None,
-            "retransmissions_pkts": _sum(mine, "retransmissions_pkts"),
+            "retransmissions_pkts": sum_of(mine, "retransmissions_pkts"),
         })  # fmt: skip
     return typed_frame(rows, PAIR_COLUMNS)
 
 
-def _sum(flows: Sequence[dict[str, Any]], name: str) -> Any:
+def sum_of(flows: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """Return the sum of a scalar over flows. None means that a flow lacks the value, or that there is no flow."""
     values = [flow[name] for flow in flows]
-    return None if None in values else sum(values)
+    return None if not values or None in values else sum(values)
 
 
 PAIR_COLUMNS: dict[str, tuple[str, str | None, str]] = {

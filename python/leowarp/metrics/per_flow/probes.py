@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.base.instants import distinct
+from leowarp.metrics.inputs.series import whole
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars import names
 from leowarp.scalars.of_flows import REPLIES
@@ -39,7 +40,6 @@ class Probes:
 
     @property
     def is_lost(self) -> np.ndarray:
-        """Return which probes were lost: bool array of shape (n,)."""
         return np.isnan(self.delay_ns)
 
     def between(self, start_ns: int, end_ns: int) -> Probes:
@@ -48,8 +48,7 @@ class Probes:
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
     def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
-        """Remove the probes that were sent within `within_ns` of one of the instants (ns, sorted). Return the remaining
-        probes."""
+        """Return the probes that were sent more than `within_ns` away from each of the sorted instants."""
         keep = ~near(self.sent_ns, instants_ns, within_ns)
         return Probes(self.sent_ns[keep], self.delay_ns[keep])
 
@@ -58,7 +57,6 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
     """Return the probes of a ping or UDP flow, except those that may still be in flight at the end of the run.
 
     one_way: If True, the delay is the one-way delay to the destination, as for flows without replies.
-    Returns: The probes. There are no probes if nothing was sent, or if the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
@@ -70,14 +68,12 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
     sent, delay = sent[order], delay[order]
     arrived = delay[~np.isnan(delay)]
     longest_ns = float(arrived.max()) if len(arrived) else 0.0
-    # If a probe was sent less than the longest round trip before the end, its reply may have been in flight at the end.
     known = ~np.isnan(delay) | (sent <= end_ns - longest_ns)
     return Probes(sent[known], delay[known])
 
 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
-    """For each time, return whether an instant is at most `within_ns` away. The instants are sorted, and the bool array
-    has the shape of `t_ns`.
+    """For each time, return whether one of the sorted instants is at most `within_ns` away.
 
     >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
     [False, True, False]
@@ -86,9 +82,7 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
     if len(instants_ns) == 0:
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
-    # For each time, it is enough to check the last instant before it and the first instant after it, because instants
-    # are sorted. For a time before the first instant or after the last instant, both distances refer to the same
-    # instant.
+    # For a time before the first instant or after the last instant, both distances refer to the same instant.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
     return np.minimum(ahead, behind) <= within_ns
@@ -120,15 +114,12 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
 
 
 def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
-    """Return the scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if the values for its
-    computation are missing.
+    """Return the scalars of a flow's probes (`scalars.of_flows.REPLIES`), with times in whole ns.
 
     probed: The probes. None means that they were not recorded.
     changes_ns: int64 array, sorted. The route changes in either direction.
     replies: True if the destination answers the probes. If the destination does not answer, only the scalars of
         consecutive losses are computed.
-    Returns: dict of scalar to int, float or None. Times are in whole ns. `rtt_step_mean_ns` is the mean of |RTT - RTT
-        of the previous reply|.
     """
     row: dict[str, Any] = dict.fromkeys(names(REPLIES))
     if probed is None:
@@ -149,13 +140,9 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
         "replies_pkts": len(delay),
         "replies_lost_pkts": int(probed.is_lost.sum()),
         "replies_lost_near_changes_pkts": int(near(probed.sent_ns[probed.is_lost], changes_ns).sum()),
-        "rtt_min_ns": _whole(delay.min() if len(delay) else None),
-        "rtt_mean_ns": _whole(delay.mean() if len(delay) else None),
-        "rtt_p50_ns": _whole(quantile(delay, 0.5)),
-        "rtt_p99_ns": _whole(quantile(delay, 0.99)),
-        "rtt_p999_ns": _whole(quantile(delay, 0.999)),
-        "rtt_max_ns": _whole(delay.max() if len(delay) else None),
-        "rtt_step_mean_ns": _whole(steps.mean() if len(steps) else None),
+        **{f"rtt_{name}_ns": whole(quantile(delay, q)) for name, q in _QUANTILES.items()},
+        "rtt_mean_ns": whole(delay.mean() if len(delay) else None),
+        "rtt_step_mean_ns": whole(steps.mean() if len(steps) else None),
     }
 
 
@@ -195,9 +182,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
     return pd.DataFrame(rows, columns=list(SLOT_COLUMNS))
 
 
-def _whole(value: Any) -> int | None:
-    return None if value is None else round(float(value))
-
+_QUANTILES = {"min": 0.0, "p50": 0.5, "p99": 0.99, "p999": 0.999, "max": 1.0}
 
 SLOT_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "t_ns": ("int64", "ns", "change that begins the slot, or the run's start"),

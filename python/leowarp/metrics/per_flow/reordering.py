@@ -19,7 +19,6 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.metrics.inputs.changes import path_changes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.series import optional
 from leowarp.metrics.inputs.tables import Tables, floats, integers, typed_frame
 from leowarp.trace.schema import reordering as schema
 
@@ -52,8 +51,7 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
     """Return one row per flow and scope, with the columns of `REORDERING_COLUMNS`. The frame is empty if the run did
     not measure reordering.
 
-    tables: The tables, including routes and `reordering` (as the guest measured it).
-    pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
+    pairs: The result of `flow_pairs(plan.flows)`.
     Returns: DataFrame sorted as in the trace: by flow, then by scope (run, windows, changes), then by number.
     """
     frame = tables.reordering
@@ -77,8 +75,6 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
 
     Only non-empty bars have rows. The shares of RD add up to 1 in each scope, as do the shares of RBD (RFC 5236, 3.6
     and 3.11).
-
-    pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
     """
     if len(tables.densities) == 0:
         return typed_frame([], DENSITY_COLUMNS)
@@ -88,12 +84,8 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
 def densities_of_scope(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], scope: str
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the kinds of histograms of a scope. Each kind comes with its rows of the table `densities`.
-
-    The rows come in parts, because a run of 2,000 flows has 6 million rows.
-
-    Returns: The kinds are in the order of their first rows. The rows are in the order of the trace.
-    """
+    """Yield the kinds of histograms of a scope, each with its rows of the table `densities`. The kinds are in the order
+    of their first rows. The rows come in parts, because a run of 2,000 flows has 6 million rows."""
     frame = tables.densities
     # As int32, the indexes of six million rows take half the memory.
     of_scope = np.flatnonzero(frame["scope"].to_numpy() == SCOPES.index(scope)).astype("int32")
@@ -151,7 +143,6 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
     """Return one histogram from the result of `densities(...)`. The columns are `index, pkts, share_ratio`. Rows are
     sorted by index, and empty bars are left out.
 
-    bars: The result of `densities(...)`.
     kind: {"density", "buffer_density", "n_reordering", "extent"}
     scope: {"run", "window", "change"}
     number: The number of the window or of the change, from 0.
@@ -175,16 +166,14 @@ def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
 
 def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     """Return the summary's scalars of a flow over the whole run (`SCALARS`). All scalars are None if the run did not
-    measure reordering.
-
-    Returns: dict of scalar to int, float or None. The names contain the units. The three `*_ratio` of
-        `REORDERING_COLUMNS` are from 0 to 1.
-    """
+    measure reordering."""
     mine = tables.of_flow("reordering", flow)
     mine = mine[mine["scope"].to_numpy() == SCOPES.index("run")]
     if len(mine) == 0:
         return dict.fromkeys(SCALARS)
-    row: dict[str, Any] = {name: optional(value) for name, value in mine.iloc[:1].to_dict("records")[0].items()}
+    row: dict[str, Any] = {
+        name: None if pd.isna(value) else value for name, value in mine.iloc[:1].to_dict("records")[0].items()
+    }
     # Implements RFC 4737, 4.1.3 (reordered ratio).
     # Implements RFC 4737, 5.3 (degree of n-reordering).
     for name in ("reordered", "reordered3"):
@@ -201,14 +190,13 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def _change_instants(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame
 ) -> pd.arrays.IntegerArray:
-    """Return the instant of the route change to which each row belongs. Rows of other scopes have no instant."""
     instants = {
         (flow, change.number): change.t_ns
         for pair, flows in pairs.items()
         for change in path_changes(tables, pair)
         for flow in flows
     }
-    # The guest records a change only by its number, so the instant comes from the routes table.
+    # The guest records a change only by its number.
     is_change = frame["scope"].to_numpy() == SCOPES.index("change")
     values = [
         instants.get((flow, number)) if of_change else None
@@ -222,7 +210,6 @@ def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return the ratio part / whole, which is nan where `whole` is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 

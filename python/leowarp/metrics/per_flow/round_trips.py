@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from leowarp.metrics.inputs.series import weighted_quantile, whole
 from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats
 from leowarp.metrics.per_flow.delays import QUANTILES, ROUND_TRIP, delays
 from leowarp.scalars import names
@@ -31,8 +32,7 @@ BIN_NS = 50_000_000
 
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Return the scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All scalars are None
-    without packet truth."""
+    """Return the scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns."""
     row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
     if counted is not None:
@@ -41,12 +41,9 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     if len(rtt_ns) == 0:
         return row
     order = np.argsort(rtt_ns, kind="stable")
-    rtt_ns, weight, exact = rtt_ns[order], weight[order], exact[order]
-    below = np.cumsum(weight)
+    rtt_ns, weight = rtt_ns[order], weight[order]
     for name, q in QUANTILES.items():
-        # The quantile is the smallest measured value that a share `q` of the packets does not exceed.
-        place = int(np.searchsorted(below, q * below[-1] * (1 - 1e-12), side="left"))
-        row[f"rtt_{name}_ns"] = round(float(rtt_ns[place]))
+        row[f"rtt_{name}_ns"] = whole(weighted_quantile(rtt_ns, weight, q))
     row["rtt_min_ns"], row["rtt_max_ns"] = round(float(rtt_ns[0])), round(float(rtt_ns[-1]))
     row["rtt_mean_ns"] = round(float(np.average(rtt_ns, weights=weight)))
     row["rtt_error_ns"] = 0 if exact.all() else None
@@ -57,9 +54,8 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     """Return the round trips of a flow's stored data packets, and mean round trips per bin of 50 ms for its other
     packets.
 
-    Returns: arrays of shape (n,), of types float64, float64 and bool. The first array has the unsorted round trips in
-        ns. The second array has the number of packets of each round trip. The third array says whether each round trip
-        is exact. The arrays are empty if there is no packet truth, or if no packet arrived in one of the directions.
+    Returns: three arrays of shape (n,): the unsorted round trips in ns, the number of packets of each, and whether each
+        is exact. They are empty without packet truth, or if no packet arrived in one of the directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):

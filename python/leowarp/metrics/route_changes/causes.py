@@ -38,7 +38,8 @@ import pandas as pd
 
 from leowarp.metrics.inputs.changes import PathChange, path_changes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, in_order, truths, typed_frame
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, in_order, truths, typed_frame
+from leowarp.trace.schema.packets import CAUSES, LINK_DOWN, NO_ROUTE
 
 NONE = -1
 """The value that means "no change" during the computation. The table of causes has null instead."""
@@ -47,8 +48,6 @@ UNDER_WAY_NS = 2_000_000_000
 """The longest time that a packet is in flight. A full queue of 500 packets at 100 Mbit/s takes 60 ms per hop, so 2 s is
 the time of 33 full queues."""
 
-_QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
-
 
 def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     """Return the packets that each route change affected, one row per flow and change, with the columns of
@@ -56,8 +55,7 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
     In each column, the rows of a flow add up to the flow's total. The frame is empty if packets were not recorded.
 
-    tables: The tables, including `packets`, `bins`, `drops`, routes and timeline.
-    pairs: mapping of (source, destination) to flow numbers. Pass the result of `flow_pairs(plan.flows)`.
+    pairs: The result of `flow_pairs(plan.flows)`.
     Returns: DataFrame, sorted by flow, then by change. The row of "no change" is last.
     """
     # The table `bins` is needed in addition to `packets`: without the hosts' capture, `packets` does not show which
@@ -77,12 +75,10 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
 
 def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
-    """Return scalars of the summary for each flow. The scalars are numbers of packets: those lost for each cause, and
-    those that route changes affected.
+    """Return scalars of the summary for each flow: the packets lost for each cause, and those that route changes
+    affected. Flows of which no packets were recorded are left out. Their values are in `NO_CAUSE_SCALARS`.
 
     caused: The result of `causes(...)` for the run.
-    Returns: dict of flow to dict of name to packets. The dict does not contain flows of which no packets were recorded.
-        Their values are in `NO_CAUSE_SCALARS`.
     """
     if len(caused) == 0:
         return {}
@@ -94,16 +90,12 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
     """Count the packets in each column, separately for each route change that caused the effect. The last entry is for
-    effects that no change caused.
-
-    Returns: dict of column to int64 array of shape (len(changes) + 1,)
-    """
+    effects that no change caused."""
     packets = tables.of_flow("packets", flow)
     mine = packets["direction"].to_numpy() == DATA
     lost = packets["drop_cause"].notna().to_numpy()
     counts = lost | truths(packets["is_retransmission"]) | truths(packets["is_late"])
-    # For late, lost and retransmitted packets, the columns in `_COLUMNS` are selected. There may be millions of other
-    # packets, so only their times are selected.
+    # There may be millions of other packets, so only their times are selected.
     times = in_order(packets[["sent_ns", "received_ns"]][mine], "sent_ns")
     data = in_order(packets[_COLUMNS][mine & counts], "sent_ns")
     again, late = truths(data["is_retransmission"]), truths(data["is_late"])
@@ -116,9 +108,7 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
         settled = np.array([change.settled_ns for change in changes], dtype="int64")
         late_by[late] = _of_late(times, data[late], instants, settled, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
-    # The cause of a spurious retransmission is the cause of the packet's lateness. The cause of a needed retransmission
-    # is the cause of the packet's loss. Both causes are taken from the first transmission, even if the packet was
-    # retransmitted several times.
+    # Causes are taken from the first transmission, even if the packet was retransmitted several times.
     spurious_by = _inherited(data, spurious, late & ~again, late_by)
     needed_by = _inherited(data, again & ~spurious, lost & ~again, lost_by)
     places = len(changes) + 1
@@ -142,44 +132,34 @@ _COLUMNS = ["sent_ns", "received_ns", "seq", "len_bytes", "is_retransmission", "
 def _of_late(
     times: pd.DataFrame, late: pd.DataFrame, instants: np.ndarray, settled: np.ndarray, reorders: bool
 ) -> np.ndarray:
-    """Return, for each late packet, the route change that made it late. NONE means that the rules in the module's
-    docstring find no change.
+    """Return, for each late packet, the index of the route change that made it late. NONE means that the rules in the
+    module's docstring find no change.
 
     times: The `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
     late: The rows of `times` for the late packets, in the order of `times`.
-    instants: int64 array, sorted. The instants in ns at which the changes began.
-    settled: int64 array, sorted. For each route change, the instant in ns at which the last node switched. If all nodes
-        switch at once, this array equals `instants`.
-    reorders: True if packets may overtake each other on a single link of the path. A packet can be late without a route
-        change if packets overtake each other on a link. In this case, a route change during the packet's flight does
-        not prove that it made the packet late.
-    Returns: int array of shape (len(late),). The indexes into `instants`.
+    instants, settled: int64 arrays, sorted. The instants in ns at which each change began, and at which the last node
+        switched.
+    reorders: True if packets may overtake each other on a single link of the path. A route change during the packet's
+        flight then does not prove that it made the packet late.
     """
     sent, arrival = times["sent_ns"].to_numpy(dtype="int64"), floats(times["received_ns"])
     late_sent, late_received = late["sent_ns"].to_numpy(dtype="int64"), floats(late["received_ns"])
-    # `before` is the number of the first change that was not complete when a packet was sent. A change that was
-    # complete at the sending time has taken effect, because the events of an instant are processed before the packets
-    # sent at this instant.
+    # `before` is the number of the first change that was not complete when a packet was sent. The events of an instant
+    # are processed before the packets sent at this instant.
     before = np.searchsorted(settled, late_sent, side="right")
     under_way = np.searchsorted(instants, late_received, side="right") - before
     # side="right": packets sent at the same instant are not compared, because their order is unknown.
     overtaken_at = _earliest_from(arrival, np.searchsorted(sent, late_sent, side="right"))
     between = np.searchsorted(instants, sent[_first_of(arrival, overtaken_at)], side="right") - before
     of_overtaker = (overtaken_at < late_received) & (between == 1)
-    # A change during the packet's flight proves the cause only if packets on one link cannot overtake each other.
-    # Consider two sending times: of the late packet, and of the packet that overtook it. A single change between these
-    # times always proves the cause.
+    # A single change between the sending times of the late packet and its overtaker always proves the cause.
     certain = of_overtaker if reorders else (under_way == 1) | ((under_way > 1) & of_overtaker)
     return np.where(certain, before, NONE)
 
 
 def _earliest_from(arrival: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return, for each index in `places`, the earliest arrival of the packets from this index on. inf means that none
-    of them arrived.
-
-    arrival: The arrival times of shape (n,). nan means that the packet never arrived.
-    places: The indexes from 0 to n, ascending.
-    """
+    """Return, for each of the ascending indexes `places`, the earliest arrival of the packets from this index on. inf
+    means that none of them arrived."""
     found = np.full(len(places), np.inf)
     inside = places < len(arrival)
     if inside.any():
@@ -206,32 +186,25 @@ def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def _of_lost(
     tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
 ) -> np.ndarray:
-    """Return the change that caused each packet's loss. NONE means that the rules in the module's docstring find no
-    change.
-
-    lost: The rows of the flow's lost data packets, sorted by `sent_ns`.
-    instants: int64 array, sorted. The instants of the changes in ns.
-    Returns: int array of shape (len(lost),). The indexes into `changes`.
-    """
+    """Return the index of the change that caused each packet's loss. NONE means that the rules in the module's
+    docstring find no change. `lost` has the flow's lost data packets, sorted by `sent_ns`."""
     cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
     change_numbers = np.full(len(lost), NONE)
     last = np.searchsorted(instants, sent, side="right") - 1
     coming = np.searchsorted(instants, sent + UNDER_WAY_NS, side="right") - 1 - last
-    # A node without a route drops the packet. Either the packet was sent after the change that took the path away, or a
-    # node lost its route while the packet was in flight. If two changes happened during the packet's flight, it is
-    # unknown which of them removed the route.
-    for index in np.flatnonzero(cause == _NO_ROUTE):
+    # Either the packet was sent after the change that took the path away, or a node lost its route while the packet was
+    # in flight. If two changes happened during the flight, it is unknown which of them removed the route.
+    for index in np.flatnonzero(cause == NO_ROUTE):
         if last[index] >= 0 and changes[last[index]].after is None:
             change_numbers[index] = last[index]
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
         elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
-            # At the latest change, the nodes switched one after another. The packet was sent before the last node had
-            # switched. The packet reached a node that had no route yet, or looped between nodes.
+            # The packet was sent before the last node had switched. It reached a node that had no route yet, or looped.
             change_numbers[index] = last[index]
     # If a path changes and a link goes down at the same instant, the change comes first in the timeline
     # (timeline/schema.py). The change that caused the drop is therefore never later than the drop.
-    down = np.flatnonzero(cause == _LINK_DOWN)
+    down = np.flatnonzero(cause == LINK_DOWN)
     if len(down) == 0:
         return change_numbers
     dropped_ns = _dropped_ns(tables, flow, lost.iloc[down])
@@ -247,16 +220,14 @@ def _of_lost(
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
-    """Return the time in ns at which each packet in `lost` was dropped. These packets were lost when a link went down.
-    The float64 array of shape (len(lost),) has nan if a time is not found.
+    """Return the time in ns at which each packet in `lost` was dropped when a link went down. nan means not found.
 
-    The table `packets` has the link that dropped a packet. The time of the drop is only in the table `drops`. The rows
-    of both tables are matched by direction and first byte. Several packets may begin with the same byte, because of
-    retransmissions. Among the packets with the same first byte, the n-th lost packet is matched with the n-th row of
-    `drops`.
+    The time of a drop is only in the table `drops`. The rows of both tables are matched by direction and first byte.
+    Several packets may begin with the same byte, because of retransmissions. The n-th lost packet of them is matched
+    with the n-th row of `drops`.
     """
     drops = tables.of_flow("drops", flow)
-    drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]
+    drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == LINK_DOWN)]
     drops = drops.sort_values("t_ns", kind="stable")
     ours = pd.DataFrame({"direction": floats(lost["drop_direction"]), "seq": floats(lost["seq"])})
     theirs = pd.DataFrame({name: floats(drops[name]) for name in ("direction", "seq", "t_ns")})
@@ -265,15 +236,12 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Return, for each retransmission, the change that caused it. It is the change that affected the first
-    transmissions of the same bytes.
+    """Return, for each retransmission, the change that affected the first transmissions of the same bytes. NONE means
+    that no candidate overlaps, or that different changes affected the overlapping candidates.
 
-    data: The data packets of one flow.
     again, candidates: bool arrays of shape (len(data),). `again` marks the retransmissions whose cause is wanted.
         `candidates` marks first transmissions. The retransmissions may repeat the bytes of these packets.
     by: int array of shape (len(data),). The route change that affected each candidate.
-    Returns: int array of shape (again.sum(),). The change that caused each retransmission. NONE means that no candidate
-        overlaps, or that different changes affected the overlapping candidates.
     """
     if not again.any() or not candidates.any():
         return np.full(int(again.sum()), NONE)
@@ -281,16 +249,12 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     order = np.flatnonzero(candidates)
     # First transmissions do not overlap, so sorting by the first byte also sorts by the last byte.
     order = order[np.argsort(seq[order], kind="stable")]
-    # The first overlapping candidate is the first candidate that ends after the retransmission's first byte. The last
-    # overlapping candidate is the last candidate that begins before the retransmission's last byte.
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
-    # `turns` counts how often the change differs from one candidate to the next. If `turns` is equal at the first and
-    # the last overlapping candidate, all overlapping candidates have the same change. Otherwise, the retransmission has
-    # no single cause.
+    # If `turns` is equal at the first and the last overlapping candidate, all of them have the same change.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)
@@ -303,12 +267,10 @@ CAUSED = {
     "needed_retransmissions_pkts": "needed_by_changes_pkts",
     "spurious_retransmissions_pkts": "spurious_by_changes_pkts",
 }
-"""A dict from a column of the table of causes to a scalar of the summary. Each scalar is the sum of its column over all
-changes."""
+"""The scalars that are sums over all changes, by column of the table of causes."""
 
 _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retransmissions_pkts"]
-"""The columns of the table of causes whose sums are scalars. The sum over all rows of a flow is the scalar with the
-column's name."""
+"""The columns of the table of causes whose sums over all rows of a flow are scalars of the same name."""
 
 NO_CAUSE_SCALARS = dict.fromkeys([*_TOTALS, *CAUSED.values()])
 """The values of `cause_scalars` for flows whose packets were not recorded."""

@@ -13,25 +13,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats
+from leowarp.metrics.inputs.series import whole
+from leowarp.metrics.inputs.tables import DATA, Tables, floats
 from leowarp.metrics.per_flow.probes import NEAR_NS, Probes, near, quantile
 from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
+from leowarp.trace.schema.packets import CAUSES, QUEUE
 
 LEAST_PROBES = 5
 """A change is evaluated only with enough probes. At least this many are needed both in the second before the change and
 in the second after it. Five probes per second need an interval of at most 200 ms."""
 
-QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
-
 
 def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, int | None]:
-    """Return how many data packets of a flow were lost near a route change, in total and by cause. None means that
-    losses were not recorded.
-
-    changes_ns: int64 array, sorted. The changes of the flow's path in either direction.
-    Returns: `lost_near_changes_pkts`, and one `lost_<cause>_near_changes_pkts` for each of `CAUSES`.
-    """
+    """Return how many data packets of a flow were lost near one of the sorted route changes, in total and by cause.
+    None means that losses were not recorded."""
     names = [f"lost_{name}_near_changes_pkts" for name in CAUSES.values()]
     if not tables.knows_drops:
         return dict.fromkeys(["lost_near_changes_pkts", *names])
@@ -44,8 +40,7 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
 
 
 def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarray) -> dict[str, Any]:
-    """Return two shares of the route changes: those with losses near them, and those with exactly one loss near them.
-    None means no changes.
+    """Return the shares of the route changes with losses near them, and with exactly one. None means no changes.
 
     lost_ns: int64 array, sorted. The time at which each packet was lost.
 
@@ -72,16 +67,13 @@ def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, A
 
 
 def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
-    """Return `changes_with_loss` for probes. Also return the quantiles `spike_p50_ns` and `spike_p90_ns` of their delay
-    spikes.
-
-    Losses at a full queue are included, because it is not known where a probe or its reply was lost.
-    """
+    """Return `changes_with_loss` for probes, and quantiles of their delay spikes. Losses at a full queue are included,
+    because it is not known where a probe or its reply was lost."""
     if probes is None:
         return changes_with_loss(np.zeros(0), ()) | {f"spike_{name}_ns": None for name, _ in _QUANTILES}
     spikes = probe_spikes(probes, changes_ns)
     return changes_with_loss(probes.sent_ns[probes.is_lost], changes_ns) | {
-        f"spike_{name}_ns": _whole(quantile(spikes, q)) for name, q in _QUANTILES
+        f"spike_{name}_ns": whole(quantile(spikes, q)) for name, q in _QUANTILES
     }
 
 
@@ -91,16 +83,14 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
     The time before the change is included, because the change also delays probes that are in flight.
 
-    Returns: float64 array in ns, in the order of the changes. A change has a value only if at least one probe from the
-        second before the change was answered. At least `LEAST_PROBES` probes must have been sent in this second, and as
-        many in the second after the change. With fewer probes, most spikes would be missed, because a spike is much
-        shorter than a second. With one probe per second, the probe before the change would often have the largest
-        delay. The result would then be 0.
+    Returns: float64 array in ns. A change has a value only if at least one probe from the second before the change was
+        answered. At least `LEAST_PROBES` probes must have been sent in this second, and as many in the second after the
+        change. With fewer probes, most spikes would be missed, because a spike is much shorter than a second.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
-        # Before the change, the median delay is used, because the delay of a single probe may include jitter. Around
-        # the change, the maximum is used, because the delay stays high for much less than a second.
+        # Before the change, the median is used, because the delay of a single probe may include jitter. Around the
+        # change, the maximum is used, because the delay stays high for much less than a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         if min(len(before), len(close) - len(before)) < LEAST_PROBES:
@@ -112,27 +102,21 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Return quantiles over the changes of a flow's path. The quantities are the time to recover and the depth of the
-    fall (`scalars.of_flows.RECOVERY`). If a quantity is unknown for a change, the change is left out of the quantiles
-    of this quantity.
-
-    If the flow did not recover within the window after a change, the time to recover counts as the longest. If a
-    quantile is the value of a change without recovery, the quantile is None.
-    """
+    """Return quantiles over the changes of a flow's path (`scalars.of_flows.RECOVERY`). Changes for which a quantity is
+    unknown are left out. If a quantile is the value of a change without recovery, the quantile is None."""
     mine = recoveries[recoveries["flow"].to_numpy() == flow]
     judged = mine[mine["recovered"].notna()]
     row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
-        # If a flow did not recover within the examined time, its recovery took longer than any measured duration. If
-        # changes without recovery were left out, recovery would seem faster than it was.
+        # A change without recovery counts as the longest time. If it were left out, recovery would seem faster.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
-        row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
+        row |= {f"recovery_{name}_ns": whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())
         row["goodput_dip_p50_ratio"] = quantile(floats(judged["depth_ratio"]), 0.5)
     spikes = floats(mine["spike_ns"])
     spikes = spikes[~np.isnan(spikes)]
     if len(spikes):
-        row |= {f"spike_{name}_ns": _whole(quantile(spikes, q)) for name, q in _QUANTILES}
+        row |= {f"spike_{name}_ns": whole(quantile(spikes, q)) for name, q in _QUANTILES}
     return row
 
 
@@ -141,12 +125,6 @@ def _losses(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray]:
     drops = tables.of_flow("drops", flow)
     data = floats(drops["flow_direction"]) == DATA
     return drops["t_ns"].to_numpy(dtype="int64")[data], floats(drops["cause"])[data]
-
-
-def _whole(value: float | None) -> int | None:
-    """Return the nearest whole number. The result is None if the value is unknown, or infinite (the flow did not
-    recover within the window)."""
-    return round(value) if value is not None and np.isfinite(value) else None
 
 
 _QUANTILES = (("p50", 0.5), ("p90", 0.9))

@@ -99,7 +99,7 @@ def test_a_flow_is_set_against_what_its_path_could_carry(result):
 
 def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
     tables, _ = access
-    links, share = link_values(tables), 1448 / 1514
+    share = 1448 / 1514
     # The flow receives 19 Mbit/s of payload. The capacity is 40 Mbit/s until 27 s, and 20 Mbit/s from 27 s on. The
     # flow's 19 Mbit/s is below 90 % of the first value, and above 90 % of the second.
     t_ns = np.arange(0, 60 * S + 1, S // 20)
@@ -108,13 +108,13 @@ def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
         {"t_ns": t_ns, "flow": 1, "bytes_received": received.astype("float64"), "snd_mss_bytes": 1448.0}
     )
     steady = dataclasses.replace(tables, sockets=sockets)
-    assert below_capacity_ratio(steady, 1, DOWN, Life(0, 60 * S), links) == pytest.approx(27 / 60, abs=1e-12)
+    assert below_capacity_ratio(steady, 1, DOWN, Life(0, 60 * S), share) == pytest.approx(27 / 60, abs=1e-12)
     # The flow starts at 10.5 s, so the first complete second of its life begins at 11 s.
-    assert below_capacity_ratio(steady, 1, DOWN, Life(10 * S + S // 2, 60 * S), links) == pytest.approx(
+    assert below_capacity_ratio(steady, 1, DOWN, Life(10 * S + S // 2, 60 * S), share) == pytest.approx(
         16 / 49, abs=0.03
     )
-    assert below_capacity_ratio(steady, 1, DOWN[::-1], Life(0, 60 * S), links) is None
-    assert below_capacity_ratio(steady, 1, DOWN, Life(0, S // 2), links) is None
+    assert below_capacity_ratio(steady, 1, DOWN[::-1], Life(0, 60 * S), share) is None
+    assert below_capacity_ratio(steady, 1, DOWN, Life(0, S // 2), share) is None
 
 
 def test_no_path_carries_nothing_and_an_unshaped_one_has_no_capacity(access):

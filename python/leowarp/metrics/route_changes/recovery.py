@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.series import bin_edges, rate_in_bins, step_at
-from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
+from leowarp.metrics.inputs.series import bin_edges, rate_in_bins, step_at, whole
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths, typed_frame
 from leowarp.metrics.per_flow.probes import NEAR_NS
 from leowarp.metrics.per_flow.round_trips import BIN_NS
 from leowarp.trace.schema.hosts import CA_LOSS, CA_RECOVERY
-
-_QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
+from leowarp.trace.schema.packets import QUEUE
 
 RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
 """While a sender repairs losses, `ca_state` has one of these values."""
@@ -57,12 +56,9 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
     """Return two bins: the first bin below the threshold, and the first bin of the recovery that follows.
 
     rate_bps: array of shape (n,). The rate in each bin, beginning at the change.
-    before_bps: The mean rate before the change.
-    share_ratio: The threshold divided by `before_bps`.
-    bins: The rate has recovered when this number of successive bins are at or above the threshold. The recovery begins
-        with the first of these bins.
-    Returns: The index of the bin in which the rate fell, and the index of the bin in which it recovered. (None, None)
-        means that the rate never fell. (k, None) means that the rate fell in bin k and did not recover.
+    share_ratio: The threshold divided by the mean rate before the change, `before_bps`.
+    bins: The number of successive bins at or above the threshold that make a recovery.
+    Returns: The indexes of the two bins. None means that the rate never fell, or did not recover.
 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
@@ -91,10 +87,8 @@ def recoveries(
     begin less than `before_ns` before the change.
 
     changes: The result of `route_changes(...)`. Only `t_ns, source, destination` are used.
-    flows: dict of (source, destination) to list of int. Pass the result of `flow_pairs(plan.flows)`. Flows without
-        socket samples (pings, UDP) have no rows.
-    rule: The rule that says when a flow has recovered.
-    Returns: DataFrame, sorted by time, then by flow.
+    flows: The result of `flow_pairs(plan.flows)`. Flows without socket samples (pings, UDP) have no rows.
+    Returns: DataFrame, sorted by time, then by flow, like the report and the long form.
     """
     rows = []
     for pair, numbers in flows.items():
@@ -113,15 +107,12 @@ def recoveries(
                 rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
                             | life.sender(t_ns, until_ns) | life.resent(t_ns, until_ns)
                             | life.lost(t_ns, until_ns) | life.delay(t_ns, until_ns, rule))  # fmt: skip
-    # Rows of all pairs are sorted by time, because the report and the long form list the changes of a run in this
-    # order.
     rows.sort(key=lambda row: (row["t_ns"], row["flow"]))
     return typed_frame(rows, RECOVERY_COLUMNS)
 
 
 class _Life:
-    """The arrays over time of one flow. They are built once, and used for all changes of the run (up to about a
-    hundred)."""
+    """The arrays over time of one flow, which are built once for all changes of the run (up to about a hundred)."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)
@@ -139,7 +130,7 @@ class _Life:
         self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
         drops = tables.of_flow("drops", flow)
         drops = drops[floats(drops["flow_direction"]) == DATA].sort_values("t_ns", kind="stable")
-        self._lost, self._of_queue = drops["t_ns"].to_numpy(dtype="int64"), floats(drops["cause"]) == _QUEUE
+        self._lost, self._of_queue = drops["t_ns"].to_numpy(dtype="int64"), floats(drops["cause"]) == QUEUE
         bins = tables.of_flow("bins", flow)
         bins = bins[(bins["direction"].to_numpy() == DATA) & (floats(bins["delivered_pkts"]) > 0)]
         self._bin_ns = bins["t_ns"].to_numpy(dtype="int64")
@@ -148,18 +139,12 @@ class _Life:
         self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """Return the depth of the fall of goodput, and the time until the recovery.
-
-        t_ns, until_ns: The time of the route change, and the end of the window after it.
-        Returns: dict of columns of `RECOVERY_COLUMNS`. The samples may not cover the time from `before_ns` before the
-            change to one bin after it. All columns are then None.
-        """
-        names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
-        nothing: dict[str, Any] = dict.fromkeys(names)
+        """Return the depth of the fall of goodput, and the time until the recovery. The dict is empty if the samples do
+        not cover the time from `before_ns` before the change to one bin after it."""
         when, received = self._when, self._received
         if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
-            return nothing
-        # All samples within the window are used. The interpolation also needs one more sample on either side.
+            return {}
+        # The interpolation needs one more sample on either side of the window.
         low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
         high = int(np.searchsorted(when, until_ns, side="left")) + 1
         last_ns = min(until_ns, int(when[-1]))
@@ -167,7 +152,7 @@ class _Life:
         before_bps = float(rate_in_bins(when, received, np.array([t_ns - rule.before_ns, t_ns]))[0])
         rate = rate_in_bins(when, received, bin_edges(t_ns, last_ns, rule.bin_ns))
         if before_bps <= 0 or len(rate) == 0:
-            return nothing | {"goodput_before_bps": before_bps}
+            return {"goodput_before_bps": before_bps}
         fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
         # The beginning and the depth of a fall are searched only within `within_ns` after the change. The recovery from
         # this fall, however, is searched in the whole window after the change.
@@ -186,16 +171,15 @@ class _Life:
         }
 
     def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the window, smoothed RTT and state of the sender. These values are computed from the samples after
-        `t_ns`, up to and including `until_ns`."""
+        """Return the window, smoothed RTT and state of the sender in the samples after `t_ns`, up to `until_ns`."""
         inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
             values = self._samples[column][inside]
-            row[f"{name}_before_{unit}"] = _number(step_at(self._t_ns, self._samples[column], t_ns, np.nan))
-            row[f"{name}_min_{unit}"] = _number(np.nanmin(values)) if np.isfinite(values).any() else None
-            row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
-            row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
+            row[f"{name}_before_{unit}"] = whole(float(step_at(self._t_ns, self._samples[column], t_ns, np.nan)))
+            row[f"{name}_min_{unit}"] = whole(np.nanmin(values)) if np.isfinite(values).any() else None
+            row[f"{name}_max_{unit}"] = whole(np.nanmax(values)) if np.isfinite(values).any() else None
+            row[f"{name}_after_{unit}"] = whole(values[-1]) if len(values) else None
         before, after, when = row["cwnd_before_pkts"], self._samples["cwnd_pkts"][inside], self._t_ns[inside]
         # CUBIC reduces its window by 30 % (RFC 9438, 4.6), so a threshold of 10 % detects this.
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
@@ -206,28 +190,24 @@ class _Life:
         return row
 
     def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return the number of retransmissions from `t_ns` to `until_ns`, and the times of the first and the last
-        retransmission. None means not recorded."""
+        """Return the number of retransmissions, and the times of the first and the last one."""
         if not self._has_packets:
-            return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
-                                  "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
+            return {}
         inside = slice(*np.searchsorted(self._again, [t_ns, until_ns], side="left"))
         again, spurious = self._again[inside], int(self._spurious[inside].sum())
         return {
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": spurious,
-            # Without a retransmission the share is undefined, and a share of 0 would mean that all retransmissions were
-            # needed.
+            # A share of 0 would mean that there were retransmissions, and all of them were needed.
             "spurious_ratio": spurious / len(again) if len(again) else None,
             "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
             "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,
         }
 
     def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Return how many data packets were dropped within the time window, and how many near the change. None means
-        not recorded."""
+        """Return how many data packets were dropped within the time window, and how many near the change."""
         if not self._knows_drops:
-            return dict.fromkeys(("lost_pkts", "lost_near_pkts", "lost_near_queue_pkts"))
+            return {}
         inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
         close = slice(*np.searchsorted(self._lost, [t_ns - NEAR_NS, t_ns + NEAR_NS + 1], side="left"))
         of_queue = self._of_queue[close]
@@ -250,14 +230,10 @@ class _Life:
         highest_ns = float(self._owd_max[after].max()) if len(self._owd_max[after]) else None
         known = mean_ns is not None and highest_ns is not None
         return {
-            "delay_mean_before_ns": None if mean_ns is None else round(mean_ns),
-            "delay_max_after_ns": None if highest_ns is None else round(highest_ns),
+            "delay_mean_before_ns": whole(mean_ns),
+            "delay_max_after_ns": whole(highest_ns),
             "spike_ns": round(highest_ns - mean_ns) if known else None,  # type: ignore[operator]
         }
-
-
-def _number(value: Any) -> int | None:
-    return None if np.isnan(value) else round(float(value))
 
 
 RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {

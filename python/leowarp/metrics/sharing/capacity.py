@@ -6,15 +6,17 @@ The capacity is the rate of the slowest link. It does not depend on delay, loss 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from leowarp.base.instants import distinct
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.series import bin_edges
 from leowarp.metrics.inputs.tables import Tables, floats
-from leowarp.metrics.per_flow.goodput import Life, counter
+from leowarp.metrics.per_flow.goodput import Life, received_since
 
 IPV4_HEADER_BYTES = 20
 IP_BYTES = 1500
@@ -33,19 +35,16 @@ BELOW_BIN_NS = 1_000_000_000
 shorter bins, a lost packet would look like a dip, and its retransmission like a burst."""
 
 
-def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
+def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray) -> np.ndarray:
     """Return the mean rate in each bin of the slowest link on the current path. nan means no rate limit or no path.
 
     For each bin, the path is the one at the bin's start, even if the route changes within the bin. The slowest link is
     the one with the smallest mean rate in the bin.
 
-    pair: (str, str). The names of the source station and the destination station.
     edges_ns: int64 array of shape (n + 1,), strictly increasing. The edges of the bins.
-    links: The link values of the timeline, if the caller has them already.
     Returns: float64 array of shape (n,), in bit/s. A packet counts with its IP length and the overhead that the link
         counts.
     """
-    links = links or link_values(tables)
     edges_ns = np.asarray(edges_ns, dtype="int64")
     routes = pair_routes(tables, pair)
     place = np.searchsorted(routes["t_ns"].to_numpy(dtype="int64"), edges_ns[:-1], side="right") - 1
@@ -56,30 +55,22 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
         here = np.array([number >= 0 and taken[number] == path for number in place], dtype=bool)
         for link in path:
             if link not in rates:
-                rates[link] = links.capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
+                rates[link] = link_values(tables).capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
             # The rate of a link without a limit is nan, which fmin ignores.
             capacity_bps[here] = np.fmin(capacity_bps[here], rates[link][here])
     return capacity_bps
 
 
-def mean_path_capacity(
-    tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
-) -> float | None:
-    """Return the mean rate of the path's slowest link from `start_ns` to `end_ns`, in bit/s. The mean is weighted by
-    time. The rate is 0 while there is no path.
-
-    Between two route changes, the path's link with the smallest mean rate counts as the slowest link.
-
-    Returns: The mean. None means that the time span is empty, that there are no routes, or that the path had no rate
-        limit for a part of the time.
-    """
+def mean_path_capacity(tables: Tables, pair: Pair, start_ns: int, end_ns: int) -> float | None:
+    """Return the mean rate of the path's slowest link from `start_ns` to `end_ns`, in bit/s, as `mean_in_bins` does.
+    None means an empty time span, no routes, or a path without a rate limit for a part of the time."""
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
-    mean = float(mean_in_bins(tables, pair, np.array([start_ns, end_ns]), links)[0])
+    mean = float(mean_in_bins(tables, pair, np.array([start_ns, end_ns]))[0])
     return None if np.isnan(mean) else mean
 
 
-def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
+def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray) -> np.ndarray:
     """Return the mean rate of the slowest link in each bin. nan means that no link has a rate limit. If the route
     changes within a bin, the bin is divided at the change.
 
@@ -88,10 +79,9 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
-    # Bins are divided where the route changes, because `path_capacity` uses the path at the start of a bin for the
-    # whole bin.
+    # `path_capacity` uses the path at the start of a bin for the whole bin.
     cuts_ns = distinct([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]])
-    rate_bps = path_capacity(tables, pair, cuts_ns, links)
+    rate_bps = path_capacity(tables, pair, cuts_ns)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
     # Before the first route, and while there is no route, no data can be carried. The rate is therefore 0: nan would
     # mean that the rate has no limit.
@@ -100,71 +90,48 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     return np.add.reduceat(rate_bps * np.diff(cuts_ns), first) / np.diff(edges_ns)
 
 
-def below_capacity_ratio(
-    tables: Tables,
-    number: int,
-    pair: Pair,
-    lived: Life,
-    links: LinkValues,
-    ip_bytes: int = IP_BYTES,
-    ip_header_bytes: int = IPV4_HEADER_BYTES,
-) -> float | None:
+def below_capacity_ratio(tables: Tables, number: int, pair: Pair, lived: Life, share: float) -> float | None:
     """Return the share of a flow's life in which its goodput was low: below `BELOW_RATIO` times the capacity of its
-    path.
+    path. `share` is the `payload_ratio` of the flow.
 
     Only complete seconds of the run's clock count. Each second must lie within the flow's life, and end no later than
     the flow's last sample. The capacity in a second is the mean rate of the slowest link on the current path. If the
     path changes during a second, each path's rate is weighted by its time in force. Seconds in which the capacity is 0
     are left out. The result is None if no link has a rate limit, or if no complete second was sampled.
     """
-    t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
-    later = t_ns > start_ns
-    # If the only sample was taken when the socket closed, only the mean rate over the whole life is known.
-    if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
+    t_ns, received = received_since(tables, number, start_ns)
+    # If the only sample after the start was taken when the socket closed, only the mean rate over the life is known.
+    if len(t_ns) < 3 or len(pair_routes(tables, pair)) == 0:
         return None
-    # When a flow starts, it has received 0 bytes. Without this value of 0 at the start, the time up to the first sample
-    # would be left out.
-    t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
     edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
     if len(edges_ns) < 2:
         return None
     goodput_bps = np.diff(np.interp(edges_ns, t_ns, received)) * 8e9 / BELOW_BIN_NS
-    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
-    carries_bps = mean_in_bins(tables, pair, edges_ns, links) * share
+    carries_bps = mean_in_bins(tables, pair, edges_ns) * share
     known = carries_bps > 0
     return float((goodput_bps[known] < BELOW_RATIO * carries_bps[known]).mean()) if known.any() else None
 
 
 def capacity_scalars(
-    tables: Tables,
-    number: int,
-    pair: Pair,
-    lived: Life,
-    goodput_bps: float | None,
-    links: LinkValues,
-    ip_bytes: int = IP_BYTES,
-    ip_header_bytes: int = IPV4_HEADER_BYTES,
+    tables: Tables, number: int, pair: Pair, lived: Life, goodput_bps: float | None, network: Any
 ) -> dict[str, float | None]:
-    """Return the payload rate at which full segments would fill the path during a flow's life. Also return the flow's
-    goodput divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
+    """Return the payload rate at which full segments would fill the path during a flow's life, and the shares of it
+    that the flow used. The capacity is that of the whole path, even if other flows use a part of it.
 
-    pair: (str, str). The source and destination of the flow.
-    lived: The flow's `life(...)`.
     goodput_bps: The mean goodput of the flow during its life, counted in order at the receiver.
-    ip_bytes, ip_header_bytes: The length of the flow's full packets (`network.mtu`), and of their IP header.
-    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`. None means unknown.
+    network: The plan's `network`, with the length of full packets and of their IP header.
     """
-    mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
+    mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns)
     # Goodput counts payload, while the rate of a link counts whole packets. Without the factor `share`, a flow that
     # fills the link with full segments would have a ratio of goodput to rate of 0.956, not 1.
-    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
+    share = payload_ratio(tables, number, overhead_bytes(tables, pair), network.mtu_bytes, network.ip_header_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
     return {
         "path_capacity_mean_bps": carries,
         "capacity_used_ratio": used,
-        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, links, ip_bytes, ip_header_bytes),
+        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, share),
     }
 
 
@@ -177,7 +144,6 @@ def payload_ratio(
     The segment size is the largest value of `snd_mss_bytes` in the sender's socket samples (the kernel's
     `tcpi_snd_mss`).
 
-    overhead_bytes: The number of bytes that a link counts in addition to an IP packet.
     ip_bytes, ip_header_bytes: The length of a full IP packet, and of its IP header.
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])

@@ -21,7 +21,7 @@ from leowarp.base.errors import TraceError
 from leowarp.base.nodes import host_node
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, rows_of_event
 from leowarp.metrics.per_flow.goodput import Life, arrived, life, payload_bytes
 from leowarp.metrics.sharing.capacity import ETHERNET_BYTES
@@ -35,30 +35,25 @@ _ROUNDING_NS = 1
 time down."""
 
 
-def check_carried(
-    tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues, ip_bytes: int, ip_header_bytes: int = 20
-) -> None:
+def check_carried(tables: Tables, flows: Sequence[Any], end_ns: int, ip_bytes: int, ip_header_bytes: int = 20) -> None:
     """Check every flow of a run.
 
-    flows: The flows of the plan, and after them the connections of programs.
-    links: The link values of the timeline.
     ip_bytes, ip_header_bytes: The length of a full packet (`network.mtu`), and of its IP header.
     Raises TraceError if a flow delivered more than its last link carried. The message lists all of these flows.
     """
-    last = _LastLinks(tables, links, ip_bytes)
+    last = _LastLinks(tables, ip_bytes)
     wrong = []
     for number, flow in enumerate(flows):
         lived = life(tables, number, flow, end_ns)
         load = _load(tables, number, flow.kind, lived, ip_bytes, ip_header_bytes)
         if load is None or load.payload_bytes == 0 or lived.stop_ns <= lived.start_ns:
             continue
-        carried = last.carried(flow.source, flow.destination, lived, load)
-        if carried is not None and load.link_bits(carried.overhead_bytes) > carried.bits:
+        where, bits, overhead_bytes = last.carried(flow.source, flow.destination, lived, load)
+        if load.link_bits(overhead_bytes) > bits:
             wrong.append(
                 f"flow {number}: {load.payload_bytes:.0f} bytes of payload in "
                 f"{(lived.stop_ns - lived.start_ns) / 1e9:g} s are at least {load.pkts:.0f} packets and "
-                f"{load.link_bits(carried.overhead_bytes) / 8:.0f} bytes, of which {carried.where} carried "
-                f"{carried.bits / 8:.0f} at most"
+                f"{load.link_bits(overhead_bytes) / 8:.0f} bytes, of which {where} carried {bits / 8:.0f} at most"
             )
     if wrong:
         raise TraceError(
@@ -69,21 +64,19 @@ def check_carried(
 
 @dataclass(frozen=True)
 class _Load:
-    """The data that a flow delivered during its life. They are the payload, the smallest possible number of packets,
-    and the smallest possible headers of a packet."""
+    """The payload that a flow delivered during its life, with the smallest possible number of packets and headers."""
 
     payload_bytes: float
     pkts: float
     headers_bytes: int
 
     def link_bits(self, overhead_bytes: float) -> float:
-        """Return the bits of the flow's packets as a link counts them: the whole IP packet plus `overhead_bytes`."""
         return 8 * (self.payload_bytes + self.pkts * (self.headers_bytes + overhead_bytes))
 
 
 def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
-    """Return the data that a flow delivered. None means that the amount is unknown, or that the flow is a program. Each
-    connection of a program is a separate flow."""
+    """Return the data that a flow delivered. None means that the amount is unknown, or that the flow is a program,
+    whose connections are separate flows."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None
@@ -94,21 +87,12 @@ def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip
     return None if came is None else _Load(came.payload_bytes, came.pkts, headers)
 
 
-@dataclass(frozen=True)
-class _Carried:
-    """An upper limit on the bits that the last links of a flow carried during the flow's life."""
-
-    where: str
-    bits: float
-    overhead_bytes: float
-
-
 class _LastLinks:
-    """For each destination, finds the last link directions on the way that have a rate limit. Also finds the bits that
-    these directions carried."""
+    """For each destination, the last link directions on the way that have a rate limit, and the bits that they
+    carried."""
 
-    def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
-        self._tables, self._links, self._ip_bytes = tables, links, ip_bytes
+    def __init__(self, tables: Tables, ip_bytes: int) -> None:
+        self._tables, self._links, self._ip_bytes = tables, link_values(tables), ip_bytes
         totals = tables.linktotals
         # netem is excluded, because it does not report offered packets, and its counter of delivered bytes restarts
         # when it discards its queue.
@@ -126,23 +110,23 @@ class _LastLinks:
         self._gates: dict[str, list[Pair]] = {}
         self._most: dict[tuple[Pair, int, int], tuple[float, float]] = {}
 
-    def carried(self, source: str, destination: str, lived: Life, load: _Load) -> _Carried | None:
-        """Return an upper limit on the bits that reached a destination during a flow's life, or None."""
+    def carried(self, source: str, destination: str, lived: Life, load: _Load) -> tuple[str, float, float]:
+        """Return the links that a flow passed last, an upper limit on their bits during its life, and their least
+        overhead in bytes. Without such links, the limit is infinite."""
         last = self._of(source, destination, lived)
         if not last:
-            return None
+            return "", math.inf, 0.0
         bits = sum(self._bits(link, lived, load) for link in last)
         # The kernel's own queueing disciplines count an Ethernet header, even if the link has another overhead.
         overhead = min(ETHERNET_BYTES, *(self._overhead_bytes(link) for link in last))
         where = f"{'>'.join(last[0])} alone" if len(last) == 1 else f"its {len(last)} last links together"
-        return _Carried(where, bits, overhead) if math.isfinite(bits) else None
+        return where, bits, overhead
 
     def _of(self, source: str, destination: str, lived: Life) -> list[Pair] | None:
         """For each possible path of a flow's packets, return the last link direction that has a rate limit. None means
         that no direction limits the packets."""
         paths = self._paths(source, destination, lived)
         if len(paths) == 1:
-            # If the flow has only one path during its life, all its packets use this path.
             taken = [link for link in self._tables.links_of(paths[0]) if self._links.is_shaped(*link)]
             if taken:
                 return taken[-1:]
@@ -151,7 +135,6 @@ class _LastLinks:
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:
-        """Return the paths that were in force during a flow's life. Each path occurs once."""
         routes = pair_routes(self._tables, (source, destination))
         t_ns = routes["t_ns"].to_numpy(dtype="int64")
         first, end = np.searchsorted(t_ns, [lived.start_ns, lived.stop_ns], side="right")
@@ -175,8 +158,7 @@ class _LastLinks:
         return None if is_open else self._gates[destination]
 
     def _bits(self, link: Pair, lived: Life, load: _Load) -> float:
-        """Return an upper limit on the bits that a direction carried during a flow's life. The limit may be
-        infinite."""
+        """Return an upper limit on the bits that a direction carried, which may be infinite."""
         key = (link, lived.start_ns, lived.stop_ns)
         if key not in self._most:
             self._most[key] = self._by_rate(link, lived)
@@ -186,9 +168,8 @@ class _LastLinks:
         return min(counted, bits + load.pkts * _ROUNDING_NS * highest_bps / 1e9)
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
-        """Return how many bits a direction can carry during a flow's life. Also return the direction's highest rate in
-        this time. If the direction has no rate limit, the number of bits is infinite. It is also infinite if no limit
-        can be computed."""
+        """Return how many bits a direction can carry during a flow's life, and its highest rate in this time. Without a
+        limit, the number of bits is infinite."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.base.errors import TraceError
-from leowarp.metrics import link_values, metrics
+from leowarp.metrics import metrics
 from leowarp.metrics.per_flow.connections import with_connections
 from leowarp.metrics.per_flow.goodput_test import END_NS, RATES_BPS, transfers
 from leowarp.metrics.sharing.carried import check_carried
@@ -25,7 +25,7 @@ def check(run, plan=None, **changed):
     """Check a run. The arguments `changed` replace some of its tables."""
     tables = dataclasses.replace(run.tables, **changed)
     flows = with_connections(run.plan if plan is None else plan, tables.connections).flows
-    check_carried(tables, flows, run.end_ns, link_values(tables), IP_BYTES)
+    check_carried(tables, flows, run.end_ns, IP_BYTES)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ import pandas as pd
 
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
-from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.link_values import link_values
 from leowarp.metrics.inputs.tables import ACK, Tables, floats, rows_by
 from leowarp.metrics.per_flow.goodput import Life, life
 from leowarp.metrics.per_flow.iperf3 import said
@@ -50,11 +50,10 @@ ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 class Competition:
     """The TCP flows of a run that may compete, with the competitors of each flow.
 
-    lives: dict of flow number to Life. The lives of all TCP flows.
-    controls: frozenset of int. The numbers of control connections, which do not compete.
-    rivals: dict of flow number to tuple of int. For each TCP flow, the numbers of its competitors in ascending order.
-    together: dict of flow number to Spans. For each flow, the times at which it competed with all its competitors
-        simultaneously.
+    lives: The lives of all TCP flows.
+    controls: The numbers of control connections, which do not compete.
+    rivals: For each TCP flow, the numbers of its competitors in ascending order.
+    together: For each flow, the times at which it competed with all its competitors simultaneously.
     """
 
     lives: Mapping[int, Life]
@@ -67,28 +66,23 @@ class Competition:
         return tuple(sorted((flow, *self.rivals[flow])))
 
 
-def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues) -> Competition:
-    """Return the TCP flows of a run that compete, and when they compete.
-
-    flows: The plan's flows, followed by the connections of programs.
-    """
+def competition(tables: Tables, flows: Sequence[Any], end_ns: int) -> Competition:
+    """Return the TCP flows of a run that compete, and when they compete."""
     lives = {number: life(tables, number, flow, end_ns) for number, flow in enumerate(flows) if flow.kind == "tcp"}
     controls = frozenset(_controls(tables) & lives.keys())
     numbers = np.array([number for number in lives if number not in controls], dtype="int64")
     starts, stops = (np.array([getattr(lives[number], name) for number in numbers.tolist()], dtype="int64")
                      for name in ("start_ns", "stop_ns"))  # fmt: skip
-    paths = _Paths(tables, links)
+    paths = _Paths(tables)
     pairs = [(flows[number].source, flows[number].destination) for number in numbers.tolist()]
     of_pair, names = pd.factorize(pd.Series(pairs, dtype=object))
     rivals: dict[int, tuple[int, ...]] = dict.fromkeys(lives, ())
     together: dict[int, Spans] = {}
-    # All tuples of competitors share the integer objects of the list `listed`. 2000 flows have four million pairs, for
-    # which new integers would take 130 MB.
+    # All tuples of competitors share these integer objects. For 2000 flows, new ones would take 130 MB.
     listed = numbers.tolist()
     for place, number in enumerate(listed):
         from_ns, until_ns = np.maximum(starts, starts[place]), np.minimum(stops, stops[place])
         least_ns = np.maximum(LEAST_NS, LEAST_RATIO * np.maximum(stops - starts, stops[place] - starts[place]))
-        # The paths of two flows are compared only if the flows' lives overlap for long enough.
         near = until_ns - from_ns >= least_ns
         near[place] = False
         spans, found = ALWAYS, list[int]()
@@ -120,7 +114,6 @@ def both(one: Spans, other: Spans) -> Spans:
 
 
 def _length_ns(spans: Spans, from_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
-    """For each interval from `from_ns` to `until_ns`, return for how many ns `spans` cover it."""
     within = np.minimum(until_ns, spans[:, 1:]) - np.maximum(from_ns, spans[:, :1])
     return np.maximum(within, 0).sum(axis=0)
 
@@ -141,7 +134,6 @@ def _controls(tables: Tables) -> set[int]:
 
 
 def _back_bytes(tables: Tables, number: int) -> float:
-    """Return the payload that was sent back to the source of a flow."""
     bins = tables.of_flow("bins", number)
     if "delivered_bytes" not in bins:
         return 0.0
@@ -149,17 +141,15 @@ def _back_bytes(tables: Tables, number: int) -> float:
 
 
 class _Paths:
-    """For each pair of stations, the link directions that carry its data over time. Only directions with a rate limit
-    are included."""
+    """For each pair of stations, the link directions with a rate limit that carry its data over time."""
 
-    def __init__(self, tables: Tables, links: LinkValues) -> None:
-        self._tables, self._links = tables, links
+    def __init__(self, tables: Tables) -> None:
+        self._tables, self._links = tables, link_values(tables)
         self._taken: dict[Pair, tuple[np.ndarray, list[frozenset[Pair]]]] = {}
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """Return the time spans in which the paths of two station pairs use a common link in the same direction. The
-        result is the whole run if `one` equals `other`."""
+        """Return the time spans in which the paths of two station pairs use a common link in the same direction."""
         if one == other:
             return ALWAYS
         key = (min(one, other), max(one, other))

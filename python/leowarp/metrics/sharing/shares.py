@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import bin_edges
 from leowarp.metrics.inputs.tables import Tables
-from leowarp.metrics.per_flow.goodput import Life, counter, payload_bytes
+from leowarp.metrics.per_flow.goodput import Life, payload_bytes, received_since
 from leowarp.metrics.sharing.competition import LEAST_NS, LEAST_RATIO, Competition, Spans, both, competition
 
 SHARE_BIN_NS = 1_000_000_000
@@ -58,11 +57,11 @@ SEVERAL = "the TCP flows compete in several groups, or not each with each: see t
 class Shares:
     """The goodput shares of the TCP flows of a run.
 
-    ratio: dict of flow number to float or None. The share of each TCP flow, 0 to 1.
-    reason: dict of flow number to str or None. The reason why the flow has no share. The reason is None if the flow has
-        a share, or if the run has at most one TCP flow.
+    ratio: The share of each TCP flow, 0 to 1.
+    reason: The reason why a flow has no share. The reason is None if the flow has a share, or if the run has at most
+        one TCP flow.
     fairness: The object `fairness` of the summary: `jain_index`, `reason`, and the time from `from_s` to `until_s` in
-        which the flows competed. None means that a value does not apply.
+        which the flows competed.
     """
 
     ratio: dict[int, float | None]
@@ -70,18 +69,15 @@ class Shares:
     fairness: dict[str, Any]
 
 
-def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues | None = None) -> Shares:
-    """Return the shares of the TCP flows of a plan.
-
-    links: The link values of the timeline, if the caller has them already.
-    """
+def shares(tables: Tables, flows: Sequence[Any], end_ns: int) -> Shares:
+    """Return the shares of the TCP flows of a plan."""
     numbers = [number for number, flow in enumerate(flows) if flow.kind == "tcp"]
     ratio: dict[int, float | None] = dict.fromkeys(numbers)
     reason: dict[int, str | None] = dict.fromkeys(numbers)
     fairness: dict[str, Any] = dict.fromkeys(("jain_index", "from_s", "until_s", "reason"))
     if len(numbers) < 2:
         return Shares(ratio, reason, fairness)
-    found = competition(tables, flows, end_ns, links or link_values(tables))
+    found = competition(tables, flows, end_ns)
     rates = _Rates(tables, found)
     for number in numbers:
         ratio[number], reason[number] = _share(found, rates, number)
@@ -104,8 +100,7 @@ def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None
 
 
 def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
-    """Return Jain's index of the run's competing flows, or the reason why there is none. The flows must form one group
-    in which every flow competes with every other flow."""
+    """Return Jain's index of the run's competing flows, or the reason why there is none."""
     groups = {found.group(number) for number, rivals in found.rivals.items() if rivals}
     if not groups:
         return {"reason": NO_RIVAL}
@@ -142,8 +137,7 @@ class _Rates:
         self._curves: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
-        """For each flow of a group, return the goodput within `spans` in bit/s. None means that the goodput of a flow
-        is unknown."""
+        """Return the goodput of each flow of a group within `spans`. None means that one of them is unknown."""
         rates = []
         times = spans.tobytes()
         for number in group:
@@ -152,8 +146,7 @@ class _Rates:
                 self._known[key] = self._rate(number, spans)
             rate = self._known[key]
             if rate is None:
-                # A share could be computed from only the flows with known goodput. Such a share would be a different
-                # quantity with the same name.
+                # A share of only the flows with known goodput would be a different quantity with the same name.
                 return None
             rates.append(rate)
         return rates
@@ -171,12 +164,12 @@ class _Rates:
 
 
 def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return instants from a flow's start to its end. For each instant, also return how many bytes were received in
-    order up to this instant. None means that the bytes are unknown."""
+    """Return instants from a flow's start to its end, and how many bytes were received in order up to each. None means
+    that the bytes are unknown."""
     carried = payload_bytes(tables, number, lived)
     if carried is None:
         return None
-    t_ns, received = _received(tables, number, lived.start_ns)
+    t_ns, received = received_since(tables, number, lived.start_ns)
     inside = t_ns < lived.stop_ns
     return np.append(t_ns[inside], lived.stop_ns), np.append(received[inside], carried)
 
@@ -187,14 +180,11 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
 
     A flow has a row for each bin that lies within its life. The share and the index are computed over the flow itself,
     and the competitors that live during the whole bin. If there is no such competitor, both values are null.
-
-    flows: The flows in `plan.flows`. Only TCP flows have rows in the result.
-    bin_ns: The length of a bin.
     """
-    found = competition(tables, flows, end_ns, link_values(tables))
+    found = competition(tables, flows, end_ns)
     pieces = []
     for number, lived in found.lives.items():
-        t_ns, received = _received(tables, number, lived.start_ns)
+        t_ns, received = received_since(tables, number, lived.start_ns)
         # Bins start at whole multiples of their length on the run's clock, so the bins of all flows are the same.
         first = -(-lived.start_ns // bin_ns) * bin_ns
         edges = bin_edges(first, min(lived.stop_ns, int(t_ns[-1])), bin_ns)
@@ -224,13 +214,6 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     return frame.assign(
         share_ratio=np.where(known, share, np.nan)[places], jain_index=np.where(known, index, np.nan)[places]
     )
-
-
-def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bytes received in order at each sample. The first sample is at the flow's start, and has 0 bytes."""
-    t_ns, received = counter(tables, number, "in_order")
-    later = t_ns > start_ns
-    return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
 
 
 def least_index(series: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from leowarp.metrics import ACK, jain_index, link_values, share_series, shares
+from leowarp.metrics import ACK, jain_index, share_series, shares
 from leowarp.metrics.per_flow.connections import with_connections
 from leowarp.metrics.sharing.competition import ALWAYS, both, competition
 from leowarp.metrics.sharing.shares import CONTROL, NO_RIVAL, NOT_SAMPLED, NOT_TOGETHER, NOTHING, SEVERAL, least_index
@@ -193,7 +193,7 @@ def test_a_control_connection_is_known_by_its_bytes():
 
     def competing(**changed):
         tables = dataclasses.replace(run.tables, **changed)
-        return competition(tables, flows, END_NS, link_values(tables))
+        return competition(tables, flows, END_NS)
 
     # The connections have 5 and 2000 packets.
     assert competing().controls == frozenset({2})

@@ -248,7 +248,7 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
                       markersize=1.2, markeredgewidth=0, label=PACKET_WORDS, rasterized=True)  # fmt: skip
         flow = run.observed_plan.flows[run.main_flow]
         ways = [
-            path_delay(run.tables, ends, run.end_ns, run.link_values)
+            path_delay(run.tables, ends, run.end_ns)
             for ends in ((flow.source, flow.destination), (flow.destination, flow.source))
         ]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]

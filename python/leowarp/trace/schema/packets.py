@@ -24,6 +24,7 @@ replies)."""
 
 CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
 """The causes of the loss of a packet."""
+QUEUE, LOSS, LINK_DOWN, NO_ROUTE, UNKNOWN = CAUSES
 
 _DIRECTION_OF_FLOW = key(
     "direction",
