@@ -29,6 +29,9 @@ _GRID = tuple((part, exponent) for part in _PARTS for exponent in _EXPONENTS)
 MIDDLE = 3
 """The model in the middle of the grid: q = 0.6, a = 0.4."""
 
+_MOST_SUMMED = 1 << 20
+"""The largest number of values that are summed at once. They take 8 MB."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
@@ -93,17 +96,21 @@ class Ratios:
         row: The row of `Signs.shares`, which is one evaluation of a sign.
         periods_s: The candidate periods. If several periods are equally strong, the first of these periods is returned.
         """
-        # Hundreds of similar periods share only a few widths. The view for each width is reused, because creating a
-        # view takes longer than summing it.
-        windows: dict[int, NDArray[np.float64]] = {}
-
-        def most(period_s: float) -> float:
-            width = self.width(period_s)
-            if width not in windows:
-                windows[width] = sliding_window_view(np.concatenate([self.of[row, MIDDLE], np.zeros(width)]), width)
-            return float(windows[width][np.minimum(self.starts(period_s), self.bins)].sum(axis=0).max())
-
-        return max(periods_s, key=most)
+        of_s = np.asarray(periods_s)
+        count = int(np.ceil(self.span_s / of_s.min()))
+        starts = (np.arange(count) * (of_s[:, None] / self.signs.bin_s) + 0.5).astype(np.int64)
+        # A start after the end of the series selects the last window, which contains only added zeros.
+        starts = np.minimum(starts, self.bins)
+        widths = np.array([self.width(period_s) for period_s in periods_s])
+        found = np.empty(len(of_s))
+        # Hundreds of similar periods share only a few widths. Periods of one width are summed together, because a call
+        # of numpy takes longer than the sum of a period.
+        for width in np.unique(widths).tolist():
+            windows = sliding_window_view(np.concatenate([self.of[row, MIDDLE], np.zeros(width)]), width)
+            same = np.flatnonzero(widths == width)
+            for some in np.array_split(same, -(-len(same) * count * width // _MOST_SUMMED)):
+                found[some] = windows[starts[some]].sum(axis=1).max(axis=1)
+        return float(of_s[np.argmax(found)])
 
     def sums(self, period_s: float, phases_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add up the log likelihood ratios over the instants ``phase + k period``. Return the sums, shape (rows,
