@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from leowarp.base.printable import one_line
 from leowarp.base.status import is_terminal
 from leowarp.cli.arrivals.reorder_request import Drawn, Request
 from leowarp.cli.options import verb_of
-from leowarp.cli.output import say
+from leowarp.cli.output import note, print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.reordering import Flow, Measured, Skip, Source
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 def reorder(request: Request) -> None:
     """Reordering of any arrival sequence, by RFC 4737 and RFC 5236. The sequence is text, CSV, Parquet or a capture."""
     from leowarp import reordering
-    from leowarp.cli.output import note, print_json
 
     file, source = request.file, request.source()
     # Opening a named pipe waits until another process writes into the pipe, so a message says that leowarp waits. An
@@ -63,8 +63,6 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
     Returns: The facts. ``flow`` is None for text and tables. ``capture`` and ``captured_at`` are None if the file is
         not a capture.
     """
-    from dataclasses import asdict
-
     flow = None if measured.flow is None else asdict(measured.flow)
     at = None if measured.captured_at is None else asdict(measured.captured_at)
     return {"file": file, "format": measured.format, "flow": flow, "capture": measured.counts or None,
@@ -74,7 +72,6 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
 
 def _say_skipped(skipped: list[Skip]) -> None:
     from leowarp import reordering
-    from leowarp.cli.output import note
 
     if (line := reordering.skipped_line(skipped)) is not None:
         note(line)
@@ -85,10 +82,7 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
 
     Raises LeowarpError in the same cases as `reordering.flows`: the file is not a capture, or cannot be read.
     """
-    from dataclasses import asdict
-
     from leowarp import reordering
-    from leowarp.cli.output import print_json, print_table
 
     found = reordering.survey(file, source=source)
     listed = found.flows
@@ -117,8 +111,6 @@ def _seconds(flow: Flow) -> str | None:
 
 
 def _print_tables(measured: Measured, file: str) -> None:
-    from leowarp.cli.output import print_table
-
     result = measured.reordering
     title = _name(file) if measured.flow is None else f"{file}, {_flow_text(measured.flow)}"
     rows = [(name, _text(value)) for name, value in _scalars(result.to_dict())]

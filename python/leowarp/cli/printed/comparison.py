@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leowarp.cli.output import say
+from leowarp.base.layout import directory_names
+from leowarp.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.results.differences import Difference
@@ -24,7 +25,6 @@ def print_comparison(runs: Sequence[Run]) -> None:
 
     runs: The runs, at least one.
     """
-    from leowarp.base.layout import directory_names
     from leowarp.cli.printed.tables import print_sections
     from leowarp.results.differences import causes
     from leowarp.scalars.overview import compared
@@ -40,15 +40,12 @@ def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
 
     page: The path of the comparison's page, which is already written.
     """
-    from leowarp.cli.output import print_json
-
     print_json({"page": str(page), "runs": [{"run": str(run.path), "summary": run.summary} for run in runs]})
 
 
 def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
     """Print the differences between two runs, as text or as JSON. Differences of the plans come first. With
     `everything`, all differing scalars of all flows are printed."""
-    from leowarp.cli.output import print_json
     from leowarp.results.differences import Part, differences
 
     runs = [a, b]
@@ -74,8 +71,6 @@ def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> Non
 
 def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Sequence[str] | None = None) -> None:
     """Print differences between the runs' plans, modules, kernels and versions, with one column per run."""
-    from leowarp.base.layout import directory_names
-    from leowarp.cli.output import print_table
     from leowarp.results.differences import condensed, said
 
     names = directory_names([run.path for run in runs]) if names is None else names
@@ -87,8 +82,6 @@ def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Seque
 
 
 def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everything: bool) -> None:
-    from leowarp.base.layout import directory_names
-    from leowarp.cli.output import print_table
     from leowarp.cli.printed.tables import scalar_text
     from leowarp.results.differences import is_of_overview
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import directory_names
-from leowarp.cli.output import note, say
+from leowarp.cli.output import note, print_json, say
 
 if TYPE_CHECKING:
     from leowarp.results.replicates import Group
@@ -23,8 +23,6 @@ def stays(path: Path) -> None:
 
 def print_group(group: Group, as_json: bool) -> None:
     """Print a new group of runs: its warnings, its medians, and the paths of further results."""
-    from leowarp.cli.output import print_json
-
     if as_json:
         print_json(group_value(group))
         return
@@ -58,7 +56,6 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
     """Print groups side by side, with their differences and medians. The function also writes a page that shows bands
     over time."""
     from leowarp import report
-    from leowarp.cli.output import print_json
     from leowarp.cli.printed.comparison import print_causes
     from leowarp.results.differences import causes
     from leowarp.results.replicates import is_group, open_group

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base.errors import TraceError
-from leowarp.cli.output import say
+from leowarp.cli.output import fitting, frame_records, print_json, print_table, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,6 @@ def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: boo
 
     Raises `TraceError` if only satellites are requested but no satellite forwards packets.
     """
-    from leowarp.cli.output import frame_records, print_json
     from leowarp.ephemeris import planned_places
 
     of_satellites = run.satellites()
@@ -128,8 +127,6 @@ def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
 def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
     """Print one table if it fits the terminal. If it does not fit, split it into as few tables as possible, and print
     them one below another."""
-    from leowarp.cli.output import fitting, print_table
-
     while parts:
         columns = dict(parts[0])
         taken = 1

@@ -16,7 +16,7 @@ import typer
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import note, print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -61,8 +61,6 @@ def plan(
     if json_:
         import tomllib
 
-        from leowarp.cli.output import print_json
-
         # The plan's text is parsed, so that --json has values with units, like the plan in a run directory.
         print_json(tomllib.loads(text))
     elif out is None:
@@ -84,7 +82,6 @@ def ephemeris(
 
     from leowarp import ephemeris as rooms
     from leowarp.base import units
-    from leowarp.cli.output import print_json, print_table
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     t_ns = int(parsed(units.TIME, "--at", at))
@@ -149,7 +146,6 @@ def routes(
     """Print the hops, delay, change and nodes of the path between two stations, at each route update."""
     from leowarp import ephemeris as skies
     from leowarp import media
-    from leowarp.cli.output import print_json, print_table
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
@@ -253,7 +249,5 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
 
 def _notes(warnings: Any) -> None:
     """Print warnings on stderr."""
-    from leowarp.cli.output import note
-
     for warning in warnings:
         note(f"warning: {warning}")

@@ -11,7 +11,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import draw_quickly, print_json, print_table, say
 from leowarp.cli.results.look_verbs import parsed
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ def report(
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make the figures and the page of a run again, also as PDF and PNG, or plot series over time."""
-    from leowarp.cli.output import draw_quickly, print_json
-
     draw_quickly()
     import leowarp
     from leowarp import report as rooms
@@ -84,7 +82,6 @@ def _words(text: str) -> list[str]:
 
 
 def _print_series(run: Path, json_: bool) -> None:
-    from leowarp.cli.output import print_json, print_table
     from leowarp.metrics import SERIES
 
     if json_:
@@ -101,7 +98,6 @@ def _plot(
 ) -> None:  # fmt: skip
     from leowarp import report
     from leowarp.base import plainfiles, units
-    from leowarp.cli.output import print_json
 
     target = out or Path(f"{run.path.resolve().name}-{'-'.join(names)}.pdf")
     # The suffix is checked first, because computing the metrics of a long run takes seconds.

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import leowarp
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import note, print_json, say
 from leowarp.cli.printed.link_tables import Order
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ def show(
     json_: options.Json = False,
 ) -> None:
     """Print the results of a run: the most important numbers, all numbers, or its links."""
-    import leowarp
-    from leowarp.cli.output import print_json
     from leowarp.cli.printed import link_tables
     from leowarp.cli.printed.tables import print_scalars
     from leowarp.cli.runs.run_verbs import print_run
@@ -110,10 +109,8 @@ def compare(
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Compare runs, or groups of runs: their differences, a table of results, and a page with their figures."""
-    import leowarp
     from leowarp import report as report_room
     from leowarp.base.progress import of_figures, shown
-    from leowarp.cli.output import note
     from leowarp.cli.printed import comparison, group_tables
     from leowarp.results.replicates import is_group
 
@@ -169,7 +166,6 @@ def export(
     ] = False,
 ) -> None:
     """Export a table of a run as CSV, its packet captures as pcapng, or its moving objects as CZML."""
-    import leowarp
     from leowarp.results import export as exports
 
     if (what is None) != czml_ or (czml_ and flow is not None):

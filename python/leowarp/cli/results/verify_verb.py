@@ -13,7 +13,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import note, print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.verification.files import Files
@@ -97,8 +97,6 @@ def verify(
 
 
 def _print_files(path: Path, found: Files) -> None:
-    from leowarp.cli.output import print_table
-
     wrong = list(found.wrong.items())
     say(f"{path}: {len(found.verdicts) - len(wrong):,} files are as manifest.json lists them, {len(wrong):,} are not")
     if wrong:
@@ -108,8 +106,6 @@ def _print_files(path: Path, found: Files) -> None:
 
 
 def _print_second_run(name: str, again: SecondRun) -> None:
-    from leowarp.cli.output import note, print_table
-
     rows = [(stage.stage, len(stage.files), stage.verdict) for stage in again.stages]
     print_table(f"{name} and its second run", ("stage", "files", "verdict"), rows, text=("verdict",))
     for stage in again.stages:
@@ -125,7 +121,6 @@ def _print_second_run(name: str, again: SecondRun) -> None:
 
 
 def _print_left_out(kind: str) -> None:
-    from leowarp.cli.output import print_table
     from leowarp.verification.stages import left_out
 
     print_table("left out, or only reported", ("what", "why"), left_out(kind), text=("why",))
@@ -157,7 +152,6 @@ def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
 
 
 def _print_json(kind: str, path: Path, found: Files, runs: Mapping[str, SecondRun], *, is_right: bool) -> None:
-    from leowarp.cli.output import print_json
     from leowarp.verification.stages import left_out
 
     print_json({

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leowarp.base.errors import HostError, ScenarioError
+from leowarp.base.progress import building
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
@@ -36,8 +37,6 @@ Choice = Annotated[
 @kernel_app.command()
 def build(choice: Choice = "default", json_: options.Json = False) -> None:
     """Build the kernel and the agent once. If both are already built, the verb does nothing."""
-    from leowarp.cli.output import print_json
-
     # Progress goes to stderr, so that the stdout of `path` and of --json contains only the result.
     image = built_image(choice)
     if json_:
@@ -49,7 +48,6 @@ def build(choice: Choice = "default", json_: options.Json = False) -> None:
 @kernel_app.command("list")
 def list_(json_: options.Json = False) -> None:
     """Show the shelf: all kernels that --kernel and guest.kernel take by name. The verb builds nothing."""
-    from leowarp.cli.output import print_json, print_table
     from leowarp.guest.building import kernel, shelf
 
     rows: list[dict[str, Any]] = [
@@ -114,8 +112,6 @@ def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]
 def info(choice: Choice = "default", json_: options.Json = False) -> None:
     """Show the sources of the kernel and the agent: versions, checksums. If the kernel or the agent is not built yet,
     the verb builds it."""
-    from leowarp.cli.output import print_json, print_table
-
     facts = _facts(built_image(choice))
     if json_:
         print_json(facts)
@@ -143,8 +139,6 @@ def module(
     json_: options.Json = False,
 ) -> None:
     """Compile a module against the guest kernel, as --cc-module of a run does, and print its path."""
-    from leowarp.base.progress import building
-    from leowarp.cli.output import print_json
     from leowarp.guest.building.kernel import kernel as kernel_for
     from leowarp.guest.user.modules import compiled
 
@@ -163,7 +157,6 @@ def clean(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False, json_: options.Json = False
 ) -> None:
     """Remove everything that was built and cached. The next run builds it again."""
-    from leowarp.cli.output import print_json
     from leowarp.guest.building.cache import cache_root
 
     root = cache_root()
@@ -203,7 +196,6 @@ def doctor(
 
     Status 3 if something is missing, or the guest does not boot.
     """
-    from leowarp.cli.output import print_json, print_table
     from leowarp.guest.building.doctor import examine, kernel_is_built
     from leowarp.running.boot_check import boot_check
 
@@ -267,7 +259,6 @@ def _verdict(checks: list[Check], booted: bool | None) -> str:
 def _print_versions(json_: bool) -> None:
     """Print the version of leowarp, with its commit and the hash of its files. Also print the versions of its libraries
     and of all built kernels."""
-    from leowarp.cli.output import print_json
     from leowarp.guest.building.cache import cache_place, read_facts
     from leowarp.trace.manifest import library_versions
     from leowarp.version import build_version, sources
@@ -296,7 +287,6 @@ def built_image(choice: str | Path) -> GuestImage:
         the kernel to run.
     Raises HostError or ScenarioError for the same reasons as `guest.guest_image`.
     """
-    from leowarp.base.progress import building
     from leowarp.guest import guest_image
 
     with building(True) as built:

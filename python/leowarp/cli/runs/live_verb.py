@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from leowarp.cli import options
+from leowarp.cli.output import note
 
 
 def live(
@@ -50,7 +51,6 @@ def live(
     trust: options.Trust = False,
 ) -> None:
     """Connect programs of this machine over a scenario's network, in real time. A live session is not repeatable."""
-    from leowarp.cli.output import note
     from leowarp.running.live import Ways
     from leowarp.running.live import live as run_live
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import leowarp
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import draw_quickly, note, print_error, print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
@@ -46,8 +47,6 @@ def run(
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Run a scenario and write a run directory. With --seeds, make one run per seed."""
-    import leowarp
-    from leowarp.cli.output import draw_quickly
 
     settings = options.settings(set_, cc_module, leave_out)
     if seeds is not None:
@@ -82,10 +81,8 @@ def demo(
     json_: options.Json = False,
 ) -> None:
     """Run Madrid to Tokyo with Reno, CUBIC and BBR, in parallel on all cores. Print a table and make a report."""
-    import leowarp
     from leowarp import report
     from leowarp.base.progress import of_figures, shown
-    from leowarp.cli.output import note
     from leowarp.cli.printed import comparison
     from leowarp.cli.runs.guest_verbs import built_image
     from leowarp.running.standing import stands
@@ -190,7 +187,6 @@ def reproduce(
 ) -> None:
     """Make all runs of a study, its figures and a verdict on each claim. The status is 5 if a run failed."""
     from leowarp import study as studies
-    from leowarp.cli.output import note, print_error, print_json, print_table
 
     made = studies.reproduce(
         study, out, samples=samples, duration=duration, quick=quick, fetch=fetch, path=path, capacity=capacity,
@@ -235,7 +231,6 @@ def reproduce(
 
 def print_run(run: Run, as_json: bool) -> None:
     """Print the warnings of a new run, its most important numbers, and the commands that print further numbers."""
-    from leowarp.cli.output import note, print_json
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.overview import overview
 

@@ -10,6 +10,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
+from leowarp.cli.output import note
 
 
 def shell(
@@ -32,7 +33,6 @@ def shell(
 ) -> None:
     """Open a shell at a host. Virtual time pauses while the shell waits for you. If you give a command, only this
     command runs, and its exit code is returned."""
-    from leowarp.cli.output import note
     from leowarp.running.by_hand import shell as run_shell
     from leowarp.running.by_hand import station_of
     from leowarp.scenario import plan_of

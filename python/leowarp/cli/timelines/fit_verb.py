@@ -11,7 +11,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import note, print_json, print_table, say
 
 Received = Annotated[
     bool,
@@ -49,7 +49,6 @@ def fit(
     """
     from leowarp.base import plainfiles, units
     from leowarp.base.spelling import one_of
-    from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.results.look_verbs import parsed
     from leowarp.cli.timelines.described import measurements
     from leowarp.fitting import fit as fitted

@@ -12,7 +12,7 @@ import typer
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import note, print_json, print_table, say
 from leowarp.cli.results.look_verbs import parsed, plan_of
 from leowarp.cli.studies.groups import with_default
 from leowarp.cli.timelines.fit_verb import Interval
@@ -45,7 +45,6 @@ def show(
     from leowarp import media
     from leowarp import timeline as rooms
     from leowarp.base import units
-    from leowarp.cli.output import note, print_json, print_table
     from leowarp.media.access.timeline import slots_of_timeline
     from leowarp.scenario.schema import Access
 
@@ -85,8 +84,6 @@ def show(
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
-    from leowarp.cli.output import print_table
-
     # The output starts with the slot that is valid at --from, although this slot began earlier.
     held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
     print_table(
@@ -162,7 +159,6 @@ def describe(
 ) -> None:
     """Summarise a measured path: its delays, spikes, losses and capacity, and the reconfigurations found in the
     data."""
-    from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines.described import as_json, lines, measurements, slot_lines
     from leowarp.timeline.recordings import describe as described
 
@@ -211,7 +207,6 @@ def convert(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Convert a measurement to the CSV that describe and [measured] read."""
-    from leowarp.cli.output import note
     from leowarp.cli.timelines.described import measurements
     from leowarp.timeline.recordings.written import csv_of, csv_path, write_csv
 
@@ -243,7 +238,6 @@ def channel(
 ) -> None:
     """Show how a mobile channel fades, next to the values of its model. Also show the outcome of hybrid ARQ for all
     codewords."""
-    from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines import channel as channels
     from leowarp.media.mobile import warnings_about
     from leowarp.timeline.channel.series import check_suffix, write_series

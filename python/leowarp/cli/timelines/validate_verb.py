@@ -12,7 +12,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import note, print_json, print_table, say
 from leowarp.cli.timelines.fit_verb import Columns, Interval, Received
 
 
@@ -53,7 +53,6 @@ def validate(
     """
     from leowarp.base import units
     from leowarp.base.spelling import one_of
-    from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.results.look_verbs import parsed
     from leowarp.guest.building.cache import cache_place
     from leowarp.scenario.schema import Access
