@@ -61,6 +61,17 @@ def _cell(value: Any) -> str:
     return "–" if value is None else one_line(str(value))
 
 
+def scalar_text(value: Any) -> str | None:
+    """Return the text of a scalar. Integers have separators. Other numbers have six digits. Large numbers have no
+    exponent."""
+    if isinstance(value, float):
+        # From 1e6 on, %g would print an exponent.
+        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return None if value is None else str(value)
+
+
 def _folded(head: str, column: Sequence[Any]) -> str:
     """Return the header of a number column, folded into lines of at most `HEAD_WIDTH` characters or the width of the
     widest number."""
@@ -129,6 +140,12 @@ def note(text: str) -> None:
     console(stderr=True).print(_plain(text))
 
 
+def notes(head: str, texts: Iterable[str]) -> None:
+    """Print each text on stderr, after `head` and a colon."""
+    for text in texts:
+        note(f"{head}: {text}")
+
+
 def print_error(error: LeowarpError) -> None:
     """Print an error and its hint on stderr."""
     from rich.text import Text
@@ -186,15 +203,7 @@ def clean(value: Any) -> Any:
 
 def frame_records(frame: Any) -> list[dict[str, Any]]:
     """Return a data frame as a list of objects, with None for missing values."""
-    import pandas as pd
-
-    records = frame.to_dict(orient="records")
-    for record in records:
-        for key, value in record.items():
-            # `isna` of a list returns an array, which has no truth value.
-            if not hasattr(value, "__len__") and pd.isna(value):
-                record[key] = None
-    return clean(records)
+    return clean(frame.astype(object).where(frame.notna(), None).to_dict(orient="records"))
 
 
 def _plain(text: str) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leowarp.base.layout import directory_names
-from leowarp.cli.output import print_json, print_table, say
+from leowarp.cli.output import print_json, print_table, say, scalar_text
 
 if TYPE_CHECKING:
     from leowarp.results.differences import Difference
@@ -82,7 +82,6 @@ def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Seque
 
 
 def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everything: bool) -> None:
-    from leowarp.cli.printed.tables import scalar_text
     from leowarp.results.differences import is_of_overview
 
     names = directory_names([run.path for run in runs])

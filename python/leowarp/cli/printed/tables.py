@@ -8,7 +8,7 @@ from typing import Any
 
 from leowarp import scalars
 from leowarp.base.flownames import FlowKey, named
-from leowarp.cli.output import fitting, print_table, say
+from leowarp.cli.output import fitting, print_table, say, scalar_text
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
@@ -122,17 +122,6 @@ def _print_groups(
             rows.append((group, *("" for _ in columns)))
             rows += [(f"  {name}", *(scalar_text(summary.get(name)) for summary in values)) for name in mine]
     _print_blocks(Section(title, tuple(columns), tuple((name or "", tuple(texts)) for name, *texts in rows)))
-
-
-def scalar_text(value: Any) -> str | None:
-    """Return the text of a scalar. Integers have separators. Other numbers have six digits. Large numbers have no
-    exponent."""
-    if isinstance(value, float):
-        # From 1e6 on, %g would print an exponent.
-        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return None if value is None else str(value)
 
 
 _OTHER = "other"
