@@ -16,7 +16,7 @@ import typer
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import note, print_json, print_table, say
+from leowarp.cli.output import note, notes, print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -48,11 +48,11 @@ def plan(
         # The plan has no keys for the orbital planes that are found in orbital elements, so they are printed in
         # addition to the plan.
         places = planned_places(resolved)
-        _notes(() if places is None else places.sentences)
+        notes("warning", () if places is None else places.sentences)
     from leowarp.scenario import long_run
 
     if (sentence := long_run(resolved)) is not None:
-        _notes([sentence])
+        note(f"warning: {sentence}")
     text = resolved.to_toml()
     if out is not None:
         # leowarp never writes through a symbolic link (docs/security.md, "What a plan cannot do").
@@ -117,7 +117,7 @@ def ephemeris(
         ]
         print_json({"t_ns": t_ns, "satellites": satellites, "warnings": list(sky.warnings)})
         return
-    _notes(sky.warnings)
+    notes("warning", sky.warnings)
     print_table(
         f"{resolved.name} at {t_ns / 1e9:g} s: {len(chosen)} of {len(sky.names)} satellites",
         (
@@ -158,7 +158,7 @@ def routes(
         beside = [{**asdict(fibre), "delay_ns": fibre.delay_ns} for fibre in fibres]
         print_json({"summary": planned.summary, "fibres": beside, "warnings": list(planned.warnings), "routes": rows})
         return
-    _notes(planned.warnings)
+    notes("warning", planned.warnings)
     say(f"{resolved.name}: {_scalars(planned.summary)}")
     for fibre in fibres[:MOST_FIBRES]:
         say(f"beside it {fibre.text()}")
@@ -245,9 +245,3 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
         return quantity.parse(text)
     except ScenarioError as error:
         raise ScenarioError(f"{option}: {error.message}", hint=error.hint) from error
-
-
-def _notes(warnings: Any) -> None:
-    """Print warnings on stderr."""
-    for warning in warnings:
-        note(f"warning: {warning}")

@@ -14,7 +14,7 @@ import leowarp
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import note, print_json, say
+from leowarp.cli.output import notes, print_json, say
 from leowarp.cli.printed.link_tables import Order
 
 if TYPE_CHECKING:
@@ -141,8 +141,7 @@ def compare(
     else:
         for run in opened:
             # Warnings are printed first, so that the reader sees them before the numbers.
-            for warning in run.warnings:
-                note(f"warning: {run.path}: {warning}")
+            notes(f"warning: {run.path}", run.warnings)
         comparison.print_comparison(opened)
         say(f"Page:        {page}")
 

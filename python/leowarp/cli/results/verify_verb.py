@@ -13,7 +13,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import note, print_json, print_table, say
+from leowarp.cli.output import note, notes, print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.verification.files import Files
@@ -114,8 +114,7 @@ def _print_second_run(name: str, again: SecondRun) -> None:
     if again.cures:
         counts = [(name, found.checked, len(found.wrong), len(found.unknown)) for name, found in again.cures.items()]
         print_table("cures, recomputed", ("table", "compared", "wrong", "not known"), counts)
-    for sentence in (sentence for found in again.cures.values() for sentence in found.wrong):
-        note(f"wrong: {sentence}")
+    notes("wrong", (sentence for found in again.cures.values() for sentence in found.wrong))
     for what, (then, now) in again.origin.items():
         note(f"made with another {what}: {then} then, {now} now")
 

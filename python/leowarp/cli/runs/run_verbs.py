@@ -17,7 +17,7 @@ import leowarp
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.cli import options
-from leowarp.cli.output import draw_quickly, note, print_error, print_json, print_table, say
+from leowarp.cli.output import draw_quickly, note, notes, print_error, print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
@@ -234,8 +234,7 @@ def print_run(run: Run, as_json: bool) -> None:
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.overview import overview
 
-    for warning in run.warnings:
-        note(f"warning: {warning}")
+    notes("warning", run.warnings)
     if as_json:
         print_json(
             {

@@ -139,11 +139,7 @@ def run_again(
 
 
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
-    """Print the number of runs of a study and what they vary, without a run or a kernel build.
-
-    file: A study file, or a study's directory.
-    out: The study's directory, as for `study run`.
-    """
+    """Print the number of runs of a study and what they vary, without a run or a kernel build."""
     from leowarp.study.sweep.estimate import dry_run
 
     forecast = dry_run(file, out)
@@ -187,10 +183,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 
 
 def _note_more(failed: int, path: Path) -> None:
-    """Print the number of failures that were not listed, and the command that repeats failed runs.
-
-    failed: The total number of failed runs. If no run failed, nothing is printed.
-    """
+    """Print the number of failures that were not listed, and the command that repeats failed runs."""
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
     if failed:
@@ -198,11 +191,6 @@ def _note_more(failed: int, path: Path) -> None:
 
 
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
-    """Return the state of a study as rows of a table.
-
-    Returns: list of (quantity, value). Values are texts. If some runs are no longer part of the study, one row contains
-        the number of these runs.
-    """
     lines = [
         ("runs", f"{state.total:,}"),
         ("done", f"{state.done:,}"),
@@ -216,10 +204,7 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
 
 
 def progress_of_study(kind: options.ProgressKind) -> bool | OnStudyProgress:
-    """Return the value for the argument `progress` of `run_study`. For JSON, the value is a callable. For the other
-    kinds, it is a bool that says whether the progress is displayed."""
-    if kind is options.ProgressKind.json:
-        from leowarp.study.sweep.display import json_lines
+    """Return the value for the argument `progress` of `run_study`, as `options.progress_of` does for a run."""
+    from leowarp.study.sweep.display import json_lines
 
-        return json_lines
-    return kind is options.ProgressKind.auto
+    return json_lines if kind is options.ProgressKind.json else kind is options.ProgressKind.auto

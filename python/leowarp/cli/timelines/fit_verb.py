@@ -11,7 +11,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import note, print_json, print_table, say
+from leowarp.cli.output import notes, print_json, print_table, say
 
 Received = Annotated[
     bool,
@@ -79,8 +79,7 @@ def fit(
         print_json({"profile": profile, "fitted": chosen, "untold": result.untold})
         return
     for one in found:
-        for line in one.notes:
-            note(f"{one.source}: {line}")
+        notes(one.source, one.notes)
     print_table(
         f"{profile}, fitted",
         ("key", "value", f"{LEVEL_TEXT} interval", "n", "of", "recording"),

@@ -12,7 +12,7 @@ import typer
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.cli import options
-from leowarp.cli.output import note, print_json, print_table, say
+from leowarp.cli.output import notes, print_json, print_table, say
 from leowarp.cli.results.look_verbs import parsed, plan_of
 from leowarp.cli.studies.groups import with_default
 from leowarp.cli.timelines.fit_verb import Interval
@@ -61,8 +61,7 @@ def show(
         for row in table.to_pylist()
         if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
     ]
-    for text in rooms.warnings_of(table):
-        note(f"warning: {text}")
+    notes("warning", rooms.warnings_of(table))
     if json_:
         print_json(rooms.describe(table) | ({"events": rows} if events else {}))
     elif events:
@@ -183,8 +182,7 @@ def describe(
         return
     # A measurement is described once, even if it has several series of delays.
     for measurement in dict.fromkeys(measurement for measurement, _ in described_series):
-        for text in measurement.notes:
-            note(f"{measurement.source}: {text}")
+        notes(measurement.source, measurement.notes)
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
     # The lines of the first file come first, in their order. After them come the lines that only other files have.
@@ -218,8 +216,7 @@ def convert(
     # A file contains exactly one measurement. Only a run can contain several measurements, one per flow, and runs are
     # rejected above.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
-    for text in measurement.notes:
-        note(f"{measurement.source}: {text}")
+    notes(measurement.source, measurement.notes)
     rows = write_csv(csv_of(measurement), target)
     say(f"{target}: {rows} rows, from {measurement.format}")
 
@@ -254,8 +251,7 @@ def channel(
     if json_:
         print_json(channels.as_json(drawn))
         return
-    for text in warnings_about(drawn.plan, drawn.mobile):
-        note(f"warning: {text}")
+    notes("warning", warnings_about(drawn.plan, drawn.mobile))
     if drawn.steady:
         say(f"{channels.title(drawn)}: the level is {float(drawn.power.level_db[0]):.2f} dB throughout")
     else:

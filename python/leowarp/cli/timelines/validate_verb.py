@@ -12,7 +12,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import note, print_json, print_table, say
+from leowarp.cli.output import note, notes, print_json, print_table, say
 from leowarp.cli.timelines.fit_verb import Columns, Interval, Received
 
 
@@ -110,8 +110,7 @@ def validate(
         return
     for one in found:
         if isinstance(one, Validated):
-            for text in one.notes:
-                note(f"{one.name}: {text}")
+            notes(one.name, one.notes)
             # A terminal has no space for columns of quantiles; the page and --json include them.
             print_table(one.name, HEADS, [cells(row) for row in one.rows], text=("quantity", "verdict"))
         else:
