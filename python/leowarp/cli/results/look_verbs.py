@@ -146,6 +146,7 @@ def routes(
     """Print the hops, delay, change and nodes of the path between two stations, at each route update."""
     from leowarp import ephemeris as skies
     from leowarp import media
+    from leowarp.scenario.schema import Access
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
@@ -153,7 +154,10 @@ def routes(
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
     table = planned.table.to_pylist()
     fibres = skies.fibres(resolved)
-    rows = [row for row in table if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
+    # For a chain, pairs have the names of its routers, but rows have the names of its hosts A and B.
+    named_alike = resolved.constellation is not None or isinstance(resolved.medium, Access)
+    asked = [row for row in table if not named_alike or (row["source"], row["destination"]) in ways]
+    rows = [row for row in asked if row["is_change"] or not changes]
     if json_:
         beside = [{**asdict(fibre), "delay_ns": fibre.delay_ns} for fibre in fibres]
         print_json({"summary": planned.summary, "fibres": beside, "warnings": list(planned.warnings), "routes": rows})
@@ -180,24 +184,8 @@ def routes(
     )  # fmt: skip
 
 
-def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
-    """Return whether a row of routes is for a requested pair of stations (from, to).
-
-    row: A row of `10-routes.parquet`.
-    ways: list of (source, destination). The pairs that the user requested, as names of nodes.
-    plan: The plan. With some media, the names in the pairs differ from the names in the rows. The filter then has no
-        effect.
-    """
-    from leowarp.scenario.schema import Access
-
-    # For a chain, pairs have the names of its routers, but rows have the names of its hosts A and B.
-    named_alike = plan.constellation is not None or isinstance(plan.medium, Access)
-    return not named_alike or (row["source"], row["destination"]) in ways
-
-
 def _scalars(summary: dict[str, Any]) -> str:
-    """Return the summary of the routes as one line of text.
-
+    """
     >>> _scalars({"updates": 3, "mean_ms": 1.5})
     'updates 3, mean_ms 1.5'
     """
@@ -207,35 +195,23 @@ def _scalars(summary: dict[str, Any]) -> str:
 
 
 def _ms(nanoseconds: int | None) -> str | None:
-    """Return a delay as text, in ms with a resolution of 1 ns.
-
-    >>> _ms(1_234_567)
-    '1.234567'
-    """
     return None if nanoseconds is None else f"{nanoseconds / 1e6:.6f}"
 
 
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
-    """Return the plan of a scenario, of a plan file or of a run directory, with the values of `--set` applied.
-
-    settings: The texts ``KEY=VALUE``.
-    Raises ScenarioError for the same reasons as `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
-    """
+    """Return the plan of a scenario, of a plan file or of a run directory, with the texts ``KEY=VALUE`` of `--set`
+    applied. A plan that is too large to run is rejected."""
     from leowarp import scenario
 
-    resolved = scenario.resolve(scenario.load(file, settings or []))
-    # A run also checks the extent of its plan. The same check here rejects a plan that could not run.
+    resolved = scenario.plan_of(file, settings or [])
     scenario.check_extent(resolved)
     return resolved
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """Convert the text of an option to a number. The number is in the unit in which the quantity is stored (ns for a
-    time). An error message contains the option's name.
+    """Convert the text of an option to a number in the unit of a quantity of `leowarp.base.units` (ns for a time).
 
-    quantity: A quantity of `leowarp.base.units`.
-    option: The name of the option (example: ``--at``).
-    Raises ScenarioError if the text is not a valid value of the quantity.
+    Raises ScenarioError if the text is not a valid value of the quantity. The message names the option.
 
     >>> from leowarp.base import units
     >>> parsed(units.TIME, "--at", "5 s")

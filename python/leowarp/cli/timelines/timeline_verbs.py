@@ -116,7 +116,7 @@ _Columns = Annotated[
 
 
 def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
-    """Return the interval in ns and the names of the columns. None means that the user did not type this option."""
+    """Return the interval in ns and the names of the columns, or None for an option that was not typed."""
     from leowarp.base import units
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
@@ -167,7 +167,9 @@ def describe(
         for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
             # If a measurement contains only a capacity, it has no series of delays. Such a measurement is described,
             # too.
-            names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
+            # One-way delays are differences between two clocks, so they only stand in for missing round trips.
+            implied = ("down", "up") if measurement.round_trip is not None else ()
+            names: list[str | None] = [name for name in measurement.series if name not in implied]
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
         from leowarp.report.curves.measured import draw
@@ -252,7 +254,8 @@ def channel(
         print_json(channels.as_json(drawn))
         return
     notes("warning", warnings_about(drawn.plan, drawn.mobile))
-    if drawn.steady:
+    # The power is constant if there is no fading, or if the terminal does not move.
+    if drawn.power.frozen:
         say(f"{channels.title(drawn)}: the level is {float(drawn.power.level_db[0]):.2f} dB throughout")
     else:
         print_table(
@@ -266,15 +269,8 @@ def channel(
 _SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "capacity"}
 
 
-def _implied(measurement: Measurement) -> tuple[str, ...]:
-    """Return the series that the verb does not describe. One-way delays are differences between two clocks. One-way
-    delays are described only if there are no round trips."""
-    return ("down", "up") if measurement.round_trip is not None else ()
-
-
 def _event(row: dict[str, Any]) -> str:
-    """Return the text of an event. The text begins with the event's link (both ends) or node. All columns that are not
-    null follow."""
+    """Return the text of an event: its link (both ends) or node, and all columns that are not null."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])
