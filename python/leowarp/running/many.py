@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 from leowarp.base.errors import GuestError, LeowarpError, ScenarioError, decode_error
 from leowarp.base.machine.cgroups import usable_cores
-from leowarp.base.progress import OnProgress, Progress, building, shown
-from leowarp.guest import guest_image
+from leowarp.base.progress import OnProgress, Progress, shown
 from leowarp.results.run import Run
+from leowarp.running.street import built_image
 from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
 
@@ -94,8 +94,7 @@ def run_many(
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
     # The guest is built here once, with a progress display. If the guest were not built first, all processes would wait
     # for the build without a message.
-    with building(progress) as built:
-        guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
+    built_image(kernel or "default", progress)
     options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
     tasks = [WholeRun(number, job.scenario, _copied(job.set), job.out, options) for number, job in enumerate(jobs)]
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)

@@ -10,11 +10,12 @@ from typing import Any
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import PLAN, default_directory
-from leowarp.base.progress import OnProgress, building
-from leowarp.guest import check_fits, guest_image
+from leowarp.base.progress import OnProgress
+from leowarp.guest import check_fits
 from leowarp.results.replicates import Group, directories, open_group, seeds_of
 from leowarp.running.many import Job, run_many
 from leowarp.running.standing import stands
+from leowarp.running.street import built_image
 from leowarp.scenario import plan_of
 
 
@@ -73,10 +74,7 @@ def run_seeds(
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
     check_fits(plan)
-    # The guest is built here once, with a progress display. If the guest were not built here, all processes would wait
-    # for the build without a message.
-    with building(progress) as built:
-        image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)
+    image = built_image(kernel or plan.guest, progress)
     todo = []
     for job in jobs:
         if not force and stands(job, kernel, image):

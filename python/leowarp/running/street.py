@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base.layout import ROUTES, TIMELINE
+from leowarp.base.progress import OnProgress, building
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from leowarp.guest import GuestResult
+    from leowarp.guest import GuestImage, GuestResult
     from leowarp.metrics import Metrics, Tables
     from leowarp.scenario import Plan
+    from leowarp.scenario.schema import Guest
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,12 @@ class Prepared:
     warnings: list[str]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The metrics of a run, and its warnings.
+def built_image(choice: str | Path | Guest, progress: bool | OnProgress = True) -> GuestImage:
+    """Return the kernel and the agent, as `guest.guest_image` does. A missing one is built, and its progress shown."""
+    from leowarp.guest import guest_image
 
-    warnings: All warnings, sorted by source: kernel build, routes, timeline, running kernel, agent, metrics.
-    """
-
-    metrics: Metrics
-    warnings: list[str]
+    with building(progress) as built:
+        return guest_image(choice, on_message=built.message, on_progress=built.steps)
 
 
 def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
@@ -49,9 +48,6 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     plan: A plan that has been checked (`media.check`).
     directory: The run directory to which the tables are written. None means that the tables are only returned. Each
         table is written as soon as it is computed. Thus, the routes can be inspected if the timeline fails.
-    Returns: The tables. All calls for the same plan return equal tables, because all random values come from the plan's
-        seed.
-    Raises any LeowarpError that a stage raises.
     """
     # Imported here, so that commands that only read a plan do not import the packages of media.
     from leowarp import ephemeris, media, timeline
@@ -69,11 +65,12 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     return Prepared(ways.table, events, warnings)
 
 
-def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kernel_facts: Mapping[str, Any]) -> Judged:
+def judged(
+    plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kernel_facts: Mapping[str, Any]
+) -> tuple[Metrics, list[str]]:
     """Compute the metrics and collect the warnings of a run after its guest has ended.
 
     tables: The run's trace, with routes and timeline, from a run directory or from memory.
-    kernel_facts: The `GuestImage.kernel_facts` of the kernel that ran.
     Raises TraceError if sums of packets or bytes do not add up.
     """
     from leowarp import metrics
@@ -83,4 +80,4 @@ def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kerne
     warnings = [
         *kernel_facts["warnings"], *given.warnings, *made.kernel_warnings, *made.end["warnings"], *numbers.warnings
     ]  # fmt: skip
-    return Judged(numbers, warnings)
+    return numbers, warnings

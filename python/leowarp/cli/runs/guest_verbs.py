@@ -18,6 +18,7 @@ from leowarp.base.errors import HostError, ScenarioError
 from leowarp.base.progress import building
 from leowarp.cli import options
 from leowarp.cli.output import print_json, print_table, say
+from leowarp.running.street import built_image
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
@@ -243,11 +244,7 @@ def doctor(
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
-    """Return the last line of `doctor`. If checks failed, the line contains their number. Otherwise, it says whether a
-    guest could boot.
-
-    booted: Whether the guest booted. None means that no guest was started.
-    """
+    """Return the last line of `doctor`. `booted` is None if no guest was started."""
     lacking = sum(not check.ok for check in checks)
     if lacking:
         return f"{lacking} of {len(checks)} lacking"
@@ -257,8 +254,6 @@ def _verdict(checks: list[Check], booted: bool | None) -> str:
 
 
 def _print_versions(json_: bool) -> None:
-    """Print the version of leowarp, with its commit and the hash of its files. Also print the versions of its libraries
-    and of all built kernels."""
     from leowarp.guest.building.cache import cache_place, read_facts
     from leowarp.trace.manifest import library_versions
     from leowarp.version import build_version, sources
@@ -280,24 +275,8 @@ def _plainly(value: Any) -> str:
     return {None: "unknown", True: "yes", False: "no"}.get(value, str(value))
 
 
-def built_image(choice: str | Path) -> GuestImage:
-    """Return the kernel and the agent. Messages and the progress of a build are printed on stderr.
-
-    choice: The name of a kernel on the shelf, a kernel tree, or a kernel binary. A user who types this choice permits
-        the kernel to run.
-    Raises HostError or ScenarioError for the same reasons as `guest.guest_image`.
-    """
-    from leowarp.guest import guest_image
-
-    with building(True) as built:
-        return guest_image(choice, on_message=built.message, on_progress=built.steps)
-
-
 def _facts(image: GuestImage) -> dict[str, Any]:
-    """Return the paths and facts of the kernel and of the agent.
-
-    Returns: ``kernel`` and ``agent``, each a dict with its ``program`` and the origin of its sources.
-    """
+    """Return the path of the kernel and of the agent, each with the origin of its sources."""
     return {
         "kernel": {"program": str(image.kernel), **image.kernel_facts},
         "agent": {"program": str(image.agent), **image.agent_facts},

@@ -18,6 +18,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.cli import options
 from leowarp.cli.output import draw_quickly, note, notes, print_error, print_json, print_table, say
+from leowarp.running.street import built_image
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
@@ -83,8 +84,7 @@ def demo(
     """Run Madrid to Tokyo with Reno, CUBIC and BBR, in parallel on all cores. Print a table and make a report."""
     from leowarp import report
     from leowarp.base.progress import of_figures, shown
-    from leowarp.cli.printed import comparison
-    from leowarp.cli.runs.guest_verbs import built_image
+    from leowarp.cli.printed import comparison, group_tables
     from leowarp.running.standing import stands
     from leowarp.scenario.names.examples import example_file
 
@@ -107,7 +107,7 @@ def demo(
     todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:
         if job not in todo:
-            note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
+            group_tables.stays(Path(job.out))
     # Complete runs of the same plan were excluded above; any other existing directory is unfinished or of another plan,
     # and is replaced.
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, report=True, progress=True)
