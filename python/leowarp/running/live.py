@@ -6,18 +6,16 @@ from __future__ import annotations
 
 import dataclasses
 import signal
-import socket
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base.errors import ScenarioError
-from leowarp.base.progress import OnProgress, building
 from leowarp.running.account import Account
 from leowarp.running.by_hand import station_of, unobserved
-from leowarp.running.street import prepared
+from leowarp.running.street import built_image, prepared
 
 if TYPE_CHECKING:
     from leowarp.guest import Forward
@@ -49,9 +47,8 @@ class Ways:
 
 
 def live(
-    scenario: Path | str | Plan, ways: Ways | None = None, set: Mapping[str, Any] | Sequence[str] = (), *,
-    flows: bool = True, kernel: Path | str | None = None, say: Callable[[str], None] = print,
-    status: Callable[[str], None] | None = None, progress: bool | OnProgress = True, trust: bool = False,
+    scenario: Path, ways: Ways, set: Sequence[str], *, flows: bool, kernel: str | None, say: Callable[[str], None],
+    status: Callable[[str], None] | None, trust: bool,
 ) -> None:  # fmt: skip
     """Run the scenario's network in real time. The function returns at the scenario's end, or when the user stops it
     (Ctrl-C, SIGTERM). The function may only be called in the main thread.
@@ -64,7 +61,6 @@ def live(
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 
-    ways = ways or Ways()
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan
     if plan.network.family == "ipv6":
@@ -82,15 +78,20 @@ def live(
     media.check(plan)
     guest.check_programs(plan)
     guest.check_fits(plan)
-    # Sockets are opened before all steps that may take minutes, so that an unusable port is reported at once.
-    doors = _doors(ways.socks_port, forwards)
-    try:
-        with building(progress) as built:
-            image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
-            guest.check_fits(plan, image.kernel_facts)
+    wanted: list[tuple[int, str, Forward | None]] = [
+        (forward.port, "--forward PORT:HOST:PORT", forward) for forward in forwards
+    ]
+    if ways.socks_port is not None:
+        wanted.insert(0, (ways.socks_port, "--socks PORT, or --no-socks", None))
+    with ExitStack() as opened:
+        # Sockets are opened before all steps that may take minutes, so that an unusable port is reported at once.
+        doors = [(opened.enter_context(guest.listening(port, hint)), forward) for port, hint, forward in wanted]
+        image = built_image(plan.guest)
+        guest.check_fits(plan, image.kernel_facts)
         # If a plan has no flows, its routes connect every station with every other.
         given = prepared(dataclasses.replace(plan, flows=()))
-        control = ways.congestion_control or _first_control(plan)
+        first = next((flow.congestion_control for flow in plan.flows if flow.congestion_control is not None), None)
+        control = ways.congestion_control or first
         session = guest.Live(origin, destination, control, doors, ways.to_network)
         pace = guest.Pace()
         account = Account(pace, given.routes, (origin, destination), say, status)
@@ -99,9 +100,6 @@ def live(
             with suppress(KeyboardInterrupt):
                 guest.run_live(image, plan, given.timeline, Path(scratch), session, pace, say, account.look)
             say("; ".join(filter(None, [account.summary(), str(session.tally)])))
-    finally:
-        for door, _ in doors:
-            door.close()
 
 
 @contextmanager
@@ -134,28 +132,6 @@ def _ends(plan: Plan, ways: Ways) -> tuple[str, str]:
             "--set 'routing.in_flight=\"drain\"'",
         )
     return origin, destination
-
-
-def _first_control(plan: Plan) -> str | None:
-    return next((flow.congestion_control for flow in plan.flows if flow.congestion_control is not None), None)
-
-
-def _doors(socks_port: int | None, forwards: Sequence[Forward]) -> list[tuple[socket.socket, Forward | None]]:
-    """Return a listening socket for SOCKS and for each forward. The socket for SOCKS has None instead of a forward. If
-    a socket cannot be opened, all others are closed."""
-    from leowarp import guest
-
-    doors: list[tuple[socket.socket, Forward | None]] = []
-    try:
-        if socks_port is not None:
-            doors.append((guest.listening(socks_port, "--socks PORT, or --no-socks"), None))
-        for forward in forwards:
-            doors.append((guest.listening(forward.port, "--forward PORT:HOST:PORT"), forward))
-    except BaseException:
-        for door, _ in doors:
-            door.close()
-        raise
-    return doors
 
 
 def _introduce(plan: Plan, session: Any, say: Callable[[str], None]) -> None:
