@@ -39,7 +39,6 @@ def czml(run: Run) -> str:
     """Return the run as the JSON text of a CZML document.
 
     Raises ScenarioError if the plan has no constellation, because the nodes then have no positions.
-    Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
     if sky is None or run.plan.constellation is None:
@@ -178,24 +177,18 @@ def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, 
 
 
 def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int, int, bool]]:
-    """Yield consecutive time spans that cover the run: begin, end, and whether the link is used. Adjacent spans of use
+    """Return consecutive time spans that cover the run: begin, end, and whether the link is used. Adjacent spans of use
     are merged."""
-    at, used_until = 0, 0
     joined: list[list[int]] = []
     for begin, end in sorted(spans):
-        if joined and begin <= used_until:
-            joined[-1][1] = used_until = max(used_until, end)
+        if joined and begin <= joined[-1][1]:
+            joined[-1][1] = max(joined[-1][1], end)
         # An empty span is skipped: its path was replaced at the instant at which it began.
         elif begin < end:
             joined.append([begin, end])
-            used_until = end
-    for begin, end in joined:
-        if at < begin:
-            yield at, begin, False
-        yield begin, end, True
-        at = end
-    if at < clock.end_ns:
-        yield at, clock.end_ns, False
+    edges_ns = [0, *(edge for span in joined for edge in span), clock.end_ns]
+    # Between the edges, the link is by turns unused and used.
+    return ((a, b, number % 2 == 1) for number, (a, b) in enumerate(pairwise(edges_ns)) if a < b)
 
 
 def _escaped(identifier: str) -> str:

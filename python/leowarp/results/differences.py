@@ -164,16 +164,9 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
 
 def is_of_overview(key: str) -> bool:
     """Return whether `leowarp run` and `leowarp compare` print a metric."""
-    flow = _flow_of(key)
-    declared = scalars.RUN_SCALARS if flow is None else scalars.FLOW_SCALARS
-    scalar = declared.get(key if flow is None else key.split(".", 2)[2])
+    of_flow = re.fullmatch(r"flows\.\d+\.(.+)", key)
+    scalar = scalars.RUN_SCALARS.get(key) if of_flow is None else scalars.FLOW_SCALARS.get(of_flow[1])
     return scalar is not None and scalar.overview is not None
-
-
-def _flow_of(key: str) -> int | None:
-    head, _, rest = key.partition(".")
-    number = rest.partition(".")[0]
-    return int(number) if head == "flows" and number.isdigit() else None
 
 
 def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], Any]]:
