@@ -163,7 +163,7 @@ import json, sys, warnings
 from pathlib import Path
 from leowarp.cli.results.look_verbs import plan
 from leowarp.running.many import Job
-from leowarp.running.standing import stands
+from leowarp.running.seeds import stands
 
 scenario, run = Path(sys.argv[1]), Path(sys.argv[2])
 (run / "30-trace").mkdir()

@@ -85,7 +85,7 @@ def demo(
     from leowarp import report
     from leowarp.base.progress import of_figures, shown
     from leowarp.cli.printed import comparison, group_tables
-    from leowarp.running.standing import stands
+    from leowarp.running.seeds import stands
     from leowarp.scenario.names.examples import example_file
 
     if (why := plainfiles.why_not_plain(out)) is not None:
