@@ -81,10 +81,9 @@ def ephemeris(
     import numpy as np
 
     from leowarp import ephemeris as rooms
-    from leowarp.base import units
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
-    t_ns = int(parsed(units.TIME, "--at", at))
+    t_ns = time_ns("--at", at)
     # `sky` is None if the medium has no satellites.
     sky = rooms.ephemeris_of(resolved)
     if sky is None:
@@ -208,16 +207,15 @@ def plan_of(file: Path, settings: list[str] | None) -> Plan:
     return resolved
 
 
-def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """Convert the text of an option to a number in the unit of a quantity of `leowarp.base.units` (ns for a time).
+def time_ns(option: str, text: str) -> int:
+    """Convert the text of an option to a time in ns. An error message names the option.
 
-    Raises ScenarioError if the text is not a valid value of the quantity. The message names the option.
-
-    >>> from leowarp.base import units
-    >>> parsed(units.TIME, "--at", "5 s")
+    >>> time_ns("--at", "5 s")
     5000000000
     """
+    from leowarp.base import units
+
     try:
-        return quantity.parse(text)
+        return int(units.TIME.parse(text))
     except ScenarioError as error:
         raise ScenarioError(f"{option}: {error.message}", hint=error.hint) from error

@@ -12,7 +12,7 @@ import typer
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
 from leowarp.cli.output import draw_quickly, print_json, print_table, say
-from leowarp.cli.results.look_verbs import parsed
+from leowarp.cli.results.look_verbs import time_ns
 
 if TYPE_CHECKING:
     from leowarp.results.run import Run
@@ -97,15 +97,15 @@ def _plot(
     json_: bool
 ) -> None:  # fmt: skip
     from leowarp import report
-    from leowarp.base import plainfiles, units
+    from leowarp.base import plainfiles
 
     target = out or Path(f"{run.path.resolve().name}-{'-'.join(names)}.pdf")
     # The suffix is checked first, because computing the metrics of a long run takes seconds.
     kind = target.suffix.removeprefix(".").lower()
     if kind not in report.FORMATS:
         raise ScenarioError(f"cannot write a figure to {target}", hint=f"end its name in .{', .'.join(report.FORMATS)}")
-    begin_s = parsed(units.TIME, "--from", from_) / 1e9
-    end_s = None if to is None else parsed(units.TIME, "--to", to) / 1e9
+    begin_s = time_ns("--from", from_) / 1e9
+    end_s = None if to is None else time_ns("--to", to) / 1e9
     figure = report.plot(run, names, flow=flow or None, from_s=begin_s, to_s=end_s)
     plainfiles.refuse_link(target)
     report.save(figure, target.with_suffix(""), (kind,))

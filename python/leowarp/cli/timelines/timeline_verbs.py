@@ -13,7 +13,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.cli import options
 from leowarp.cli.output import notes, print_json, print_table, say
-from leowarp.cli.results.look_verbs import parsed, plan_of
+from leowarp.cli.results.look_verbs import plan_of, time_ns
 from leowarp.cli.studies.groups import with_default
 from leowarp.cli.timelines.fit_verb import Interval
 
@@ -44,17 +44,16 @@ def show(
     from leowarp import ephemeris as skies
     from leowarp import media
     from leowarp import timeline as rooms
-    from leowarp.base import units
     from leowarp.media.access.timeline import slots_of_timeline
     from leowarp.scenario.schema import Access
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     sky = skies.ephemeris_of(resolved)
     table = media.timeline_of(resolved, sky)
-    begin_ns = parsed(units.TIME, "--from", from_)
+    begin_ns = time_ns("--from", from_)
     # By default, the end is 1 ns after the run's duration. Events at the end of the run are then included. Events
     # exactly at the time of --to are excluded.
-    end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
+    end_ns = time_ns("--to", to) if to else resolved.run.duration_ns + 1
     rows = [
         # An event fills only the columns of its kind; the other columns are null and are left out.
         {key: value for key, value in row.items() if value is not None}
@@ -117,12 +116,11 @@ _Columns = Annotated[
 
 def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
     """Return the interval in ns and the names of the columns, or None for an option that was not typed."""
-    from leowarp.base import units
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
     if format_ not in FORMATS:
         raise ScenarioError(f"--format: {format_} is no format", one_of(format_, FORMATS))
-    interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
+    interval_ns = time_ns("--interval", interval) if interval else None
     # The limits are the same as for the scenario key `measured.interval`.
     if interval_ns is not None and not 1_000 <= interval_ns <= 3_600_000_000_000:
         raise ScenarioError(f"--interval {interval}: outside 1 us to 1 h", "say how far apart the probes were")

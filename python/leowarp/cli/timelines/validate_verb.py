@@ -13,6 +13,7 @@ import typer
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
 from leowarp.cli.output import note, notes, print_json, print_table, say
+from leowarp.cli.results.look_verbs import time_ns
 from leowarp.cli.timelines.fit_verb import Columns, Interval, Received
 
 
@@ -51,9 +52,7 @@ def validate(
     For each recording, the guest repeats the measurement three times: over a replay, over the fitted profile, and over
     the default profile. A missing recording is listed as skipped.
     """
-    from leowarp.base import units
     from leowarp.base.spelling import one_of
-    from leowarp.cli.results.look_verbs import parsed
     from leowarp.guest.building.cache import cache_place
     from leowarp.scenario.schema import Access
     from leowarp.scenario.text.key import keys
@@ -87,9 +86,9 @@ def validate(
         recordings_folder=folder,
         columns=parsed_columns(columns) if columns else None,
         received=received,
-        interval_ns=int(parsed(units.TIME, "--interval", interval)) if interval else None,
+        interval_ns=time_ns("--interval", interval) if interval else None,
         profile=profile,
-        longest_ns=int(parsed(units.TIME, "--longest", longest)) if longest else None,
+        longest_ns=time_ns("--longest", longest) if longest else None,
         seed=seed,
         tell=note,
     )
