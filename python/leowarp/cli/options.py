@@ -108,19 +108,14 @@ Shown = Annotated[
 
 
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
-    """Return the value for the argument `progress` of `run`. For the kind JSON, the value is a function. For other
-    kinds, it is True if a display is shown."""
+    """Return the value for the argument `progress` of `run`."""
     return json_lines if kind is ProgressKind.json else kind is ProgressKind.auto
 
 
 def settings(
     set_: list[str] | None, cc_modules: list[Path] | None = None, leave_out: list[str] | None = None
 ) -> list[str]:
-    """Return the values of `--set`, `--cc-module` and `--leave-out`, as a list of `KEY=VALUE`.
-
-    cc_modules: The C files. A relative path refers to the working directory, as all paths on the command line do.
-    leave_out: The names of satellites.
-    Returns: The settings for `scenario.load`.
+    """Return the values of `--set`, `--cc-module` and `--leave-out`, as a list of `KEY=VALUE` for `scenario.load`.
 
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']

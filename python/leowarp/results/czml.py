@@ -154,11 +154,8 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
-    """Return a link as an entity that connects two moving nodes with a straight line. A viewer shows the link only
-    while a path uses it.
-
-    `arcType` is NONE, because a viewer would otherwise draw the line along the ground.
-    """
+    """Return a link as a straight line between two moving nodes. A viewer shows it only while a path uses it. `arcType`
+    is NONE, because a viewer would otherwise draw the line along the ground."""
     ends = [places[name] for name in link]
     return {
         "id": f"link/{link[0]}~{link[1]}",
@@ -192,6 +189,5 @@ def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int,
 
 
 def _escaped(identifier: str) -> str:
-    """Return an id as it is written in a reference. A `#` within the id is escaped, because `#` ends the id in a
-    reference."""
+    # In a reference, `#` ends the id.
     return identifier.replace("\\", "\\\\").replace("#", "\\#")

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from leowarp.guest import Forward
     from leowarp.scenario import Plan
 
-SOCKS_PORT = 1080
-"""The default port of a SOCKS proxy (RFC 1928, section 3)."""
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ways:
@@ -38,12 +35,12 @@ class Ways:
         scenario's first TCP flow. In a scenario without a TCP flow, the kernel's default is used.
     """
 
-    origin: str = ""
-    destination: str = ""
-    socks_port: int | None = SOCKS_PORT
-    forwards: Sequence[str] = ()
-    to_network: bool = False
-    congestion_control: str | None = None
+    origin: str
+    destination: str
+    socks_port: int | None
+    forwards: Sequence[str]
+    to_network: bool
+    congestion_control: str | None
 
 
 def live(

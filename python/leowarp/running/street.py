@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The tables from which a guest is booted, and warnings about its results.
-
-    routes, timeline: The tables in the form of `10-routes.parquet` and `20-timeline.parquet`.
-    warnings: The warnings about routes and timeline, which apply to every run with these tables.
-    """
+    """The tables from which a guest is booted, in the form of `10-routes.parquet` and `20-timeline.parquet`, and
+    warnings about them, which apply to every run with these tables."""
 
     routes: pa.Table
     timeline: pa.Table

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 class Made:
     """The result of one run.
 
-    index: The index of the run's plan in the list of plans.
     summary: The content of `summary.json`. None means that the run failed.
     costs: A dict with `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
     """

@@ -20,11 +20,7 @@ MOST_FLOWS = 3
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """Print the values that a paper would use to compare the runs, with one column per run. The last line shows the
-    command that prints all scalars of a run.
-
-    runs: The runs, at least one.
-    """
+    """Print the values that a paper would use to compare the runs, with one column per run."""
     from leowarp.cli.printed.tables import print_sections
     from leowarp.results.differences import causes
     from leowarp.scalars.overview import compared
@@ -36,10 +32,7 @@ def print_comparison(runs: Sequence[Run]) -> None:
 
 
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
-    """Print the summaries of the runs as one JSON object.
-
-    page: The path of the comparison's page, which is already written.
-    """
+    """Print the summaries of the runs, and the path of their page, as one JSON object."""
     print_json({"page": str(page), "runs": [{"run": str(run.path), "summary": run.summary} for run in runs]})
 
 

@@ -40,7 +40,6 @@ def _columns(section: Section) -> list[tuple[str | None, ...]]:
 
 
 def _print_blocks(section: Section) -> None:
-    """Print all columns of a section. If the columns do not fit the terminal, print several tables."""
     names, columns = [name for name, _ in section.rows], _columns(section)
     first = 0
     while first < len(columns):
@@ -70,10 +69,8 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
 
 
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
-    """Print all scalars of a summary under their own names, in groups, with one column per flow.
-
-    nulls: Whether to print a scalar that is null for all flows.
-    """
+    """Print all scalars of a summary under their own names, in groups, with one column per flow. With `nulls`, print
+    also scalars that are null for all flows."""
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
     # A flow's header has its name and its number, because older summaries and the trace's tables identify flows only by
@@ -100,11 +97,7 @@ def _print_groups(
     nulls: bool,
 ) -> None:
     """Print one table. The name of each group has its own line. The group's scalars follow in the order of their
-    declaration.
-
-    A scalar without a declaration comes from another version of leowarp. Such a scalar is printed at the end, under
-    "other".
-    """
+    declaration. A scalar without a declaration comes from another version of leowarp, and is printed under "other"."""
     groups: dict[str, str] = {}
     for scalar in declared:
         # If an object has no known values, the summary has a single null under the object's name.

@@ -69,7 +69,7 @@ def plan(
 
 def ephemeris(
     file: options.ScenarioFile,
-    at: Annotated[str, typer.Option("--at", help="When, on the run's clock.")] = "0 s",
+    at: Annotated[str, typer.Option(help="When, on the run's clock.")] = "0 s",
     visible: Annotated[
         bool, typer.Option("--visible", help="Only satellites above the horizon of some station.")
     ] = False,

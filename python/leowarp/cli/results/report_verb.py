@@ -23,25 +23,21 @@ def report(
     flow: options.Flows = None,
     figures: Annotated[
         str | None,
-        typer.Option(
-            "--figures", metavar="NAMES", help="Only these figures, separated by commas: goodput,srtt. Default: all."
-        ),
+        typer.Option(metavar="NAMES", help="Only these figures, separated by commas: goodput,srtt. Default: all."),
     ] = None,
     formats: Annotated[
-        str | None,
-        typer.Option("--formats", metavar="NAMES", help="Formats of each figure in addition to SVG: pdf,png."),
+        str | None, typer.Option(metavar="NAMES", help="Formats of each figure in addition to SVG: pdf,png.")
     ] = None,
     plot: Annotated[
         str | None,
         typer.Option(
-            "--plot",
             metavar="SERIES",
             help="Plot series over time into one file, one panel each, without a page. Separated by commas: cwnd,srtt; "
             "`--plot list` lists all.",
         ),
     ] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Start of --plot, on the run's clock: 29s.")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="End of --plot; default: the run's end.")] = None,
+    to: Annotated[str | None, typer.Option(help="End of --plot; default: the run's end.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File of --plot: .svg, .pdf or .png.")] = None,
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,

@@ -33,13 +33,12 @@ def show(
     ] = False,
     satellites: Annotated[bool, typer.Option("--satellites", help="--links, of satellites alone.")] = False,
     top: Annotated[
-        int | None,
-        typer.Option("--top", min=1, help="As --links, with this many directions and satellites [default: 20]."),
+        int | None, typer.Option(min=1, help="As --links, with this many directions and satellites [default: 20].")
     ] = None,
     by: Annotated[
         Order | None,
         typer.Option(
-            "--by", help="Order of --links, largest first: bytes delivered [default], longest queue in bytes, or drops."
+            help="Order of --links, largest first: bytes delivered [default], longest queue in bytes, or drops."
         ),
     ] = None,
     again: Annotated[
@@ -89,7 +88,6 @@ def compare(
     change: Annotated[
         str | None,
         typer.Option(
-            "--change",
             metavar="N|TIME",
             help="Instant that figures around a route change show for all runs: the number of a change, from 1, or a "
             "time such as '150 s'. By default a rule chooses it, and the page states it.",

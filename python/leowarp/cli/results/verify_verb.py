@@ -52,6 +52,7 @@ def verify(
     """
     from leowarp.verification import files as of_files
     from leowarp.verification.kinds import RUN, kind_of
+    from leowarp.verification.stages import left_out
 
     kind = kind_of(path)
     if kind == RUN and (sample is not None or seed is not None):
@@ -90,7 +91,7 @@ def verify(
         for name, again in runs.items():
             _print_second_run(name, again)
         if runs:
-            _print_left_out(kind)
+            print_table("left out, or only reported", ("what", "why"), left_out(kind), text=("why",))
         say(_verdict(found, runs))
     # If a check failed, the exit status is 1. It is not 5, because the directory itself could be read.
     raise typer.Exit(0 if is_right else 1)
@@ -119,15 +120,8 @@ def _print_second_run(name: str, again: SecondRun) -> None:
         note(f"made with another {what}: {then} then, {now} now")
 
 
-def _print_left_out(kind: str) -> None:
-    from leowarp.verification.stages import left_out
-
-    print_table("left out, or only reported", ("what", "why"), left_out(kind), text=("why",))
-
-
 def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
-    """Return the last lines of the output. They name the files and stages that differ. If there are none, a sentence
-    says so."""
+    """Return the last lines of the output: the files and stages that differ, or a sentence that there are none."""
     from leowarp.verification.verdicts import first_difference, unconfirmed
 
     lines = []

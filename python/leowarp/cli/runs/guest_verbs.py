@@ -80,17 +80,14 @@ def list_(json_: options.Json = False) -> None:
 @kernel_app.command()
 def add(
     name: Annotated[str, typer.Argument(help="Name of the kernel for --kernel and guest.kernel.")],
-    source: Annotated[Path, typer.Option("--source", metavar="TREE_OR_TARBALL", help="Where its source is.")],
+    source: Annotated[Path, typer.Option(metavar="TREE_OR_TARBALL", help="Where its source is.")],
     patch: Annotated[
-        list[Path] | None,
-        typer.Option("--patch", metavar="FILE", help="Patch that patch -p1 applies to it; may be repeated."),
+        list[Path] | None, typer.Option(metavar="FILE", help="Patch that patch -p1 applies to it; may be repeated.")
     ] = None,
-    base: Annotated[
-        str, typer.Option("--base", metavar="NAME", help="Kernel whose overrides and options it gets.")
-    ] = "default",
+    base: Annotated[str, typer.Option(metavar="NAME", help="Kernel whose overrides and options it gets.")] = "default",
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="CONFIG_X=y", help="Additional line of its configuration; may be repeated."),
+        typer.Option(metavar="CONFIG_X=y", help="Additional line of its configuration; may be repeated."),
     ] = None,
 ) -> None:
     """Put your own kernel on the shelf, with a name. The kernel is built when it is first used."""

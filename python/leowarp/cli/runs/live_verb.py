@@ -25,23 +25,18 @@ def live(
         ),
     ] = "",
     socks: Annotated[
-        int, typer.Option("--socks", metavar="PORT", min=0, max=65535, help="Of the SOCKS5 proxy; 0: any.")
-    ] = 1080,
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Of the SOCKS5 proxy; 0: any.")
+    ] = 1080,  # The default port of a SOCKS proxy (RFC 1928, section 3).
     no_socks: Annotated[bool, typer.Option("--no-socks", help="No proxy.")] = False,
     forward: Annotated[
         list[str] | None,
-        typer.Option(
-            "--forward", metavar="PORT:HOST:PORT", help="Local port that leads to one server; may be repeated."
-        ),
+        typer.Option(metavar="PORT:HOST:PORT", help="Local port that leads to one server; may be repeated."),
     ] = None,
     to_network: Annotated[
         bool, typer.Option("--to-network", help="Let connections leave to other machines, not only to this one.")
     ] = False,
     congestion_control: Annotated[
-        str | None,
-        typer.Option(
-            "--congestion-control", metavar="NAME", help="Congestion control; default: that of the first TCP flow."
-        ),
+        str | None, typer.Option(metavar="NAME", help="Congestion control; default: that of the first TCP flow.")
     ] = None,
     flows: Annotated[bool, typer.Option("--flows/--no-flows", help="Also run the scenario's flows.")] = True,
     set_: options.Settings = None,

@@ -39,9 +39,7 @@ def run(
     ] = None,
     seeds: Annotated[
         str | None,
-        typer.Option(
-            "--seeds", metavar="1..10", help="Make a group of runs, one per seed, for instance 1..10 or 1,2,5."
-        ),
+        typer.Option(metavar="1..10", help="Make a group of runs, one per seed, for instance 1..10 or 1,2,5."),
     ] = None,
     jobs: options.AtOnce = None,
     json_: options.Json = False,
@@ -215,7 +213,8 @@ def reproduce(
             )
             for claim in made.claims
         ]
-        print_table(study, ("claim", "verdict", "the study says", "measured here"), rows, text=_CLAIM_TEXT)
+        texts = ("verdict", "the study says", "measured here")
+        print_table(study, ("claim", *texts), rows, text=texts)
         if made.cost:
             say(f"Cost:   {made.cost}")
         say(f"Report: {made.page}")
@@ -252,6 +251,3 @@ def print_run(run: Run, as_json: bool) -> None:
         say(f"Report:      {run.report}")
     say(f"All scalars: leowarp show {shlex.quote(str(run.path))} --metrics")
     sys.stdout.flush()
-
-
-_CLAIM_TEXT = ("verdict", "the study says", "measured here")

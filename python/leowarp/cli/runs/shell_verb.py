@@ -19,7 +19,7 @@ def shell(
         list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="Program and its arguments; default: a shell.")
     ] = None,
     at: Annotated[
-        str, typer.Option("--at", metavar="STATION", help="Station at whose host it runs; default: the first one.")
+        str, typer.Option(metavar="STATION", help="Station at whose host it runs; default: the first one.")
     ] = "",
     stdin: Annotated[
         bool, typer.Option("--stdin", "-i", help="Read standard input to its end, and pass it to the command.")

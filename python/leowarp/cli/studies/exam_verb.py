@@ -34,7 +34,7 @@ def exam(
     ] = False,
     case: Annotated[
         list[str] | None,
-        typer.Option("--case", metavar="CASE", help="Only this case or suite (rfc9743, bbr, leo); may be repeated."),
+        typer.Option(metavar="CASE", help="Only this case or suite (rfc9743, bbr, leo); may be repeated."),
     ] = None,
     baseline: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Compare with an earlier exam: its directory or exam.json.")

@@ -157,11 +157,8 @@ def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
-    """Print the number of runs, the path of the results, and the messages of the first failures.
-
-    Failures are printed on stderr, with and without ``--json``. With ``--json``, stdout has only the JSON object, which
-    lists all failures.
-    """
+    """Print the number of runs, the path of the results, and the messages of the first failures. Failures are printed
+    on stderr, because with ``--json`` stdout has only the JSON object, which lists all failures."""
     # Only one column is read, because a large study has hundreds of columns.
     runs = len(made.table(["run_id"]))
     failures = {run_id: error.message for run_id, error in made.failures.items()}

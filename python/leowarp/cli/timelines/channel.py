@@ -40,7 +40,6 @@ Row = tuple[str | None, ...]
 class MobileChannel:
     """The mobile channel of a plan, until the run's duration.
 
-    mobile: The plan's section `[mobile]`.
     fading: The fading model. None means that the last hop always has line of sight (``fading = false``).
     realisation: The power, the codewords and their outcomes, the same as in a run of this plan.
     """
@@ -161,11 +160,8 @@ def link_rows(channel: MobileChannel) -> list[Row]:
 
 
 def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
-    """Return the outcomes of all codewords, and the parameters of the link layer.
-
-    Returns: The fields of `media.mobile.described`, and two more: ``symbol_rate_hz`` of first transmissions, and
-        ``threshold_bits``. The latter is None if the threshold depends on the rate of the code.
-    """
+    """Return the fields of `media.mobile.described`, and two more: ``symbol_rate_hz`` of first transmissions, and
+    ``threshold_bits`` (None if the threshold depends on the rate of the code)."""
     harq = harq_of(channel.mobile)
     # The rate is the number of symbols (bits divided by bits per symbol) per codeword period. A radio band must carry
     # this rate even if no codeword is retransmitted.

@@ -59,10 +59,8 @@ def measurements(
 
 
 def _of_plan(plan: Plan, source: str) -> Measurement:
-    """Return the plan's measured path or access link as a measurement.
-
-    For an access link, the timeline is sampled from gateway to terminal (down) and from terminal to gateway (up).
-    """
+    """Return the plan's measured path or access link as a measurement. For an access link, the timeline is sampled from
+    gateway to terminal (down) and from terminal to gateway (up)."""
     if isinstance(plan.medium, Measured):
         return measurement_of(plan.medium, plan.run.start_ns + plan.run.duration_ns)
     if not isinstance(plan.medium, Access):

@@ -34,7 +34,7 @@ def fit(
             "reads).",
         ),
     ],
-    profile: Annotated[str, typer.Option("--profile", help="Profile whose keys are fitted: starlink.")] = "starlink",
+    profile: Annotated[str, typer.Option(help="Profile whose keys are fitted: starlink.")] = "starlink",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Preset file that is written, for access.preset.")
     ] = None,

@@ -34,8 +34,8 @@ def show(
     file: options.ScenarioFile,
     events: Annotated[bool, typer.Option("--events", help="Print every event, not only their numbers.")] = False,
     from_: Annotated[str, typer.Option("--from", help="Events from this time on.")] = "0 s",
-    to: Annotated[str, typer.Option("--to", help="Only events before this time; default: the run's end.")] = "",
-    node: Annotated[str, typer.Option("--node", help="Only events that name this node.")] = "",
+    to: Annotated[str, typer.Option(help="Only events before this time; default: the run's end.")] = "",
+    node: Annotated[str, typer.Option(help="Only events that name this node.")] = "",
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
@@ -137,19 +137,16 @@ def describe(
             "also compressed by gzip or zstd), a scenario, or a run (its pings).",
         ),
     ],
-    capacity: Annotated[
-        Path | None, typer.Option("--capacity", help="Capacity of the path, for one file of delays.")
-    ] = None,
+    capacity: Annotated[Path | None, typer.Option(help="Capacity of the path, for one file of delays.")] = None,
     format_: _Format = "auto",
     interval: Interval = "",
     columns: _Columns = "",
     slots: Annotated[bool, typer.Option("--slots", help="A line for each reconfiguration, too.")] = False,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw the measurement into this file (.svg, .pdf or .png).")
+        Path | None, typer.Option(help="Draw the measurement into this file (.svg, .pdf or .png).")
     ] = None,
     folded: Annotated[
-        Path | None,
-        typer.Option("--folded", help="Draw delay and loss over the phase of the period (.svg, .pdf or .png)."),
+        Path | None, typer.Option(help="Draw delay and loss over the phase of the period (.svg, .pdf or .png).")
     ] = None,
     set_: options.Settings = None,
     json_: options.Json = False,
@@ -225,10 +222,10 @@ def convert(
 def channel(
     file: options.ScenarioFile,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw the power series into this file (.svg, .pdf or .png).")
+        Path | None, typer.Option(help="Draw the power series into this file (.svg, .pdf or .png).")
     ] = None,
     series: Annotated[
-        Path | None, typer.Option("--series", help="Write the power series into this file (.parquet or .csv).")
+        Path | None, typer.Option(help="Write the power series into this file (.parquet or .csv).")
     ] = None,
     set_: options.Settings = None,
     json_: options.Json = False,

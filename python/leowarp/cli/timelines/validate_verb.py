@@ -35,12 +35,10 @@ def validate(
         Path | None,
         typer.Option("--recordings", help="Directory of public recordings; default: recordings/ in leowarp's cache."),
     ] = None,
-    longest: Annotated[
-        str, typer.Option("--longest", help="Length of each run; default: the length of its recording.")
-    ] = "",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the profiles.")] = 1,
+    longest: Annotated[str, typer.Option(help="Length of each run; default: the length of its recording.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Of the profiles.")] = 1,
     profile: Annotated[
-        str, typer.Option("--profile", help="Profile with which files are compared: starlink or oneweb.")
+        str, typer.Option(help="Profile with which files are compared: starlink or oneweb.")
     ] = "starlink",
     columns: Columns = "",
     received: Received = False,
