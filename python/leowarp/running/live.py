@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Ways:
-    """The ports and stations by which programs of this machine enter and leave the network.
+def live(
+    scenario: Path, set: Sequence[str], *, origin: str, destination: str, socks_port: int | None,
+    forwards: Sequence[str], to_network: bool, congestion_control: str | None, flows: bool, kernel: str | None,
+    say: Callable[[str], None], status: Callable[[str], None] | None, trust: bool,
+) -> None:  # fmt: skip
+    """Run the scenario's network in real time. The function returns at the scenario's end, or when the user stops it
+    (Ctrl-C, SIGTERM). The function may only be called in the main thread.
 
     origin, destination: The stations at which connections begin and end. If `origin` is "", the first station is used.
         If `destination` is "", the last station is used. Upper and lower case are not distinguished.
@@ -33,23 +37,6 @@ class Ways:
     to_network: Whether connections may go from the guest to other machines.
     congestion_control: The congestion control of both ends in the guest. The default is the congestion control of the
         scenario's first TCP flow. In a scenario without a TCP flow, the kernel's default is used.
-    """
-
-    origin: str
-    destination: str
-    socks_port: int | None
-    forwards: Sequence[str]
-    to_network: bool
-    congestion_control: str | None
-
-
-def live(
-    scenario: Path, ways: Ways, set: Sequence[str], *, flows: bool, kernel: str | None, say: Callable[[str], None],
-    status: Callable[[str], None] | None, trust: bool,
-) -> None:  # fmt: skip
-    """Run the scenario's network in real time. The function returns at the scenario's end, or when the user stops it
-    (Ctrl-C, SIGTERM). The function may only be called in the main thread.
-
     flows: Whether the scenario's flows run too.
     say: A function that is called with a line of text for each event.
     status: A function that is called several times per second, with a line of text about the time.
@@ -65,21 +52,19 @@ def live(
             f'opening {plan.name} to programs outside: connections are of IPv4, and network.family = "ipv6"',
             hint='--set network.family="ipv4"',
         )
-    origin, destination = _ends(plan, ways)
-    forwards = [guest.forward_of(text) for text in ways.forwards]
-    for forward in forwards:
-        guest.check_allowed(forward, ways.to_network)
-    guest.check_room(len(forwards) + (ways.socks_port is not None))
+    origin, destination = _ends(plan, origin, destination)
+    wanted: list[tuple[int, str, Forward | None]] = []
+    if socks_port is not None:
+        wanted.append((socks_port, "--socks PORT, or --no-socks", None))
+    for forward in [guest.forward_of(text) for text in forwards]:
+        guest.check_allowed(forward, to_network)
+        wanted.append((forward.port, "--forward PORT:HOST:PORT", forward))
+    guest.check_room(len(wanted))
     plan = unobserved(plan if flows else dataclasses.replace(plan, flows=()))
     guest.demand_trust(plan)
     media.check(plan)
     guest.check_programs(plan)
     guest.check_fits(plan)
-    wanted: list[tuple[int, str, Forward | None]] = [
-        (forward.port, "--forward PORT:HOST:PORT", forward) for forward in forwards
-    ]
-    if ways.socks_port is not None:
-        wanted.insert(0, (ways.socks_port, "--socks PORT, or --no-socks", None))
     with ExitStack() as opened:
         # Sockets are opened before all steps that may take minutes, so that an unusable port is reported at once.
         doors = [(opened.enter_context(guest.listening(port, hint)), forward) for port, hint, forward in wanted]
@@ -88,8 +73,8 @@ def live(
         # If a plan has no flows, its routes connect every station with every other.
         given = prepared(dataclasses.replace(plan, flows=()))
         first = next((flow.congestion_control for flow in plan.flows if flow.congestion_control is not None), None)
-        control = ways.congestion_control or first
-        session = guest.Live(origin, destination, control, doors, ways.to_network)
+        control = congestion_control or first
+        session = guest.Live(origin, destination, control, doors, to_network)
         pace = guest.Pace()
         account = Account(pace, given.routes, (origin, destination), say, status)
         _introduce(plan, session, say)
@@ -114,9 +99,9 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _ends(plan: Plan, ways: Ways) -> tuple[str, str]:
-    origin = station_of(plan, ways.origin or plan.stations[0].name, "beginning connections at")
-    destination = station_of(plan, ways.destination or plan.stations[-1].name, "ending connections at")
+def _ends(plan: Plan, origin: str, destination: str) -> tuple[str, str]:
+    origin = station_of(plan, origin or plan.stations[0].name, "beginning connections at")
+    destination = station_of(plan, destination or plan.stations[-1].name, "ending connections at")
     if origin == destination:
         others = ", ".join(station.name for station in plan.stations if station.name != origin)
         raise ScenarioError(

@@ -46,13 +46,8 @@ def live(
     trust: options.Trust = False,
 ) -> None:
     """Connect programs of this machine over a scenario's network, in real time. A live session is not repeatable."""
-    from leowarp.running.live import Ways
     from leowarp.running.live import live as run_live
 
-    ways = Ways(
-        origin=origin, destination=destination, socks_port=None if no_socks else socks, forwards=forward or (),
-        to_network=to_network, congestion_control=congestion_control,
-    )  # fmt: skip
     has_terminal = sys.stderr.isatty()
 
     def say(text: str) -> None:
@@ -66,6 +61,8 @@ def live(
         sys.stderr.flush()
 
     run_live(
-        file, ways, options.settings(set_, cc_module, leave_out), flows=flows, kernel=kernel, say=say,
+        file, options.settings(set_, cc_module, leave_out), origin=origin, destination=destination,
+        socks_port=None if no_socks else socks, forwards=forward or (), to_network=to_network,
+        congestion_control=congestion_control, flows=flows, kernel=kernel, say=say,
         status=status if has_terminal else None, trust=trust,
     )  # fmt: skip
