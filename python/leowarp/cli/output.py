@@ -9,7 +9,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from leowarp.base.errors import INTERRUPTED_EXIT_CODE, LeowarpError, kind_of
 from leowarp.base.printable import has_all, json_visible, one_line, visible
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 PLAIN_WIDTH = 160
 """The width of the output in columns if there is no terminal."""
-
-P = ParamSpec("P")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -166,11 +164,11 @@ def draw_quickly() -> None:
     artist.kwdoc = lambda artist: ""
 
 
-def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
+def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     """Return a verb that handles Ctrl-C. On Ctrl-C, it prints which files remain, and ends with status 130."""
 
     @functools.wraps(verb)
-    def run(*given: P.args, **named: P.kwargs) -> None:
+    def run(*given: Any, **named: Any) -> None:
         try:
             verb(*given, **named)
         except KeyboardInterrupt:

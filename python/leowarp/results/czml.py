@@ -76,6 +76,7 @@ class _Clock:
 
     def __init__(self, begin: datetime, end_ns: int) -> None:
         self.begin, self.end_ns = begin, end_ns
+        self.whole = self.span(0, end_ns)
 
     def at(self, t_ns: int) -> str:
         """Return an instant of the run as text, with microseconds."""
@@ -85,11 +86,6 @@ class _Clock:
     def span(self, from_ns: int, until_ns: int) -> str:
         """Return a time span of the run in CZML's notation (begin/end)."""
         return f"{self.at(from_ns)}/{self.at(until_ns)}"
-
-    @property
-    def whole(self) -> str:
-        """The time span of the whole run."""
-        return self.span(0, self.end_ns)
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:

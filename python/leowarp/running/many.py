@@ -54,7 +54,6 @@ class WholeRun:
     """A task (`leowarp.running.workers.Task`) for one run.
 
     number: The number of the task in the workers' events.
-    set: mapping or sequence of "KEY=VALUE". The dotted scenario keys, each with its new value.
     options: The arguments `kernel`, `force`, `report`, `trust` of `leowarp.run`.
     """
 

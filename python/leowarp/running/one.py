@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from leowarp.base.layout import GUEST, TRACE, default_directory
 from leowarp.base.progress import OnProgress, Progress, building, of_figures, shown
+from leowarp.results.run import Run, known
 from leowarp.running.garbage import rarely_collected
 from leowarp.running.street import judged, prepared
 from leowarp.running.writing import Writing, write_plan
 
 if TYPE_CHECKING:
-    from leowarp.results.run import Run
     from leowarp.scenario import Plan
 
 
@@ -48,7 +48,6 @@ def run(
     """
     # These modules are imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace
-    from leowarp.results.run import Run, known
     from leowarp.scenario import plan_of
 
     plan = plan_of(scenario, set, kernel)

@@ -5,7 +5,7 @@ chooses the series and the time."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
 from leowarp.cli.output import draw_quickly, print_json, print_table, say
 from leowarp.cli.results.look_verbs import time_ns
-
-if TYPE_CHECKING:
-    from leowarp.results.run import Run
+from leowarp.results.run import Run
 
 
 def report(

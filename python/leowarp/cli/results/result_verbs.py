@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,9 +16,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
 from leowarp.cli.output import notes, print_json, say
 from leowarp.cli.printed.link_tables import Order
-
-if TYPE_CHECKING:
-    from leowarp.results.run import Run
+from leowarp.results.run import Run
 
 
 def show(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,7 +58,7 @@ def list_(json_: options.Json = False) -> None:
             "what": each.what,
             "source": each.source,
             "options": list(each.options),
-            "patches": [{"address": patch.address, "sha256": patch.sha256} for patch in each.patches],
+            "patches": [asdict(patch) for patch in each.patches],
             "sha256": each.identity(),
             "built": kernel.is_built(each),
         }
@@ -215,16 +216,8 @@ def doctor(
             booted = checks[-1].ok
     lacking = [check for check in checks if not check.ok]
     if json_:
-        print_json(
-            {
-                "ok": not lacking,
-                "booted": booted,
-                "checks": [
-                    {"name": c.name, "ok": c.ok, "found": c.found, "needed": c.needed, "mend": None if c.ok else c.mend}
-                    for c in checks
-                ],
-            }
-        )
+        told = [asdict(check) | ({"mend": None} if check.ok else {}) for check in checks]
+        print_json({"ok": not lacking, "booted": booted, "checks": told})
     else:
         rows = [
             (check.name, "ok" if check.ok else "LACKS", check.found, check.needed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,10 +18,8 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.cli import options
 from leowarp.cli.output import draw_quickly, note, notes, print_error, print_json, print_table, say
+from leowarp.results.run import Run
 from leowarp.running.street import built_image
-
-if TYPE_CHECKING:
-    from leowarp.results.run import Run
 
 
 def run(

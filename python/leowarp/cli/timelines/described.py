@@ -12,6 +12,7 @@ import numpy as np
 from leowarp.base.errors import ScenarioError
 from leowarp.base.flownames import FlowKey, named
 from leowarp.cli.results.look_verbs import plan_of
+from leowarp.results.run import Run
 from leowarp.scenario import Plan
 from leowarp.scenario.schema import Access, Measured
 from leowarp.timeline.recordings import Description, Measurement, read, read_capacity
@@ -79,8 +80,6 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 def _of_run(path: Path) -> list[Measurement]:
     """Return one measurement for each ping flow with replies. A measurement contains the sending times and round trips
     of the probes. A round trip is nan if the probe or its reply was lost."""
-    from leowarp.results.run import Run
-
     run = Run(path)
     plan, echoes = run.plan, run.table("echoes")
     pings = []
