@@ -36,16 +36,14 @@ _BESIDE = ("_guest", "examples", "_native.abi3.so", REVISION)
 def sources() -> dict[str, Any]:
     """Return what `revision_of` returns for the checkout from which the package runs, or from which its wheel was
     built, and `package_sha256`, the result of `sha256_of_package`."""
-    return {**_revision(), "package_sha256": sha256_of_package(_PACKAGE)}
-
-
-def _revision() -> dict[str, Any]:
+    revision, top = _UNKNOWN, _PACKAGE.parent.parent
     if built := _built():
-        return {name: built[name] for name in _UNKNOWN}
+        revision = {name: built[name] for name in _UNKNOWN}
     # The parent directory may belong to another repository, such as one with a virtual environment. The parent
     # directory must therefore have this project's layout.
-    top = _PACKAGE.parent.parent
-    return revision_of(top) if top / "python" / "leowarp" == _PACKAGE else dict(_UNKNOWN)
+    elif top / "python" / "leowarp" == _PACKAGE:
+        revision = revision_of(top)
+    return {**revision, "package_sha256": sha256_of_package(_PACKAGE)}
 
 
 def _built() -> dict[str, Any]:

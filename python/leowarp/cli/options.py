@@ -93,13 +93,8 @@ AtOnce = Annotated[
 ]
 
 
-class ProgressKind(StrEnum):
-    """The forms in which progress is shown on stderr."""
-
-    auto = "auto"
-    none = "none"
-    json = "json"
-
+ProgressKind = StrEnum("ProgressKind", ["auto", "none", "json"])
+"""The forms in which progress is shown on stderr."""
 
 Shown = Annotated[
     ProgressKind,

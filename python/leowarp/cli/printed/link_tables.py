@@ -16,12 +16,8 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 
-class Order(StrEnum):
-    """The quantities by which directions and satellites can be sorted. The largest value comes first."""
-
-    bytes = "bytes"
-    queue = "queue"
-    drops = "drops"
+Order = StrEnum("Order", ["bytes", "queue", "drops"])
+"""The quantities by which directions and satellites can be sorted. The largest value comes first."""
 
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
