@@ -52,7 +52,6 @@ def verify(
     """
     from leowarp.verification import files as of_files
     from leowarp.verification.kinds import RUN, kind_of
-    from leowarp.verification.stages import left_out
 
     kind = kind_of(path)
     if kind == RUN and (sample is not None or seed is not None):
@@ -91,6 +90,9 @@ def verify(
         for name, again in runs.items():
             _print_second_run(name, again)
         if runs:
+            # The import is here, because `verify --files` must not wait for numpy and pandas.
+            from leowarp.verification.stages import left_out
+
             print_table("left out, or only reported", ("what", "why"), left_out(kind), text=("why",))
         say(_verdict(found, runs))
     # If a check failed, the exit status is 1. It is not 5, because the directory itself could be read.
