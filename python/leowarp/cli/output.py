@@ -61,7 +61,11 @@ def _cell(value: Any) -> str:
 
 def scalar_text(value: Any) -> str | None:
     """Return the text of a scalar. Integers have separators. Other numbers have six digits. Large numbers have no
-    exponent."""
+    exponent.
+
+    >>> scalar_text(1_234_567), scalar_text(0.12345678)
+    ('1,234,567', '0.123457')
+    """
     if isinstance(value, float):
         # From 1e6 on, %g would print an exponent.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"

@@ -153,7 +153,8 @@ def routes(
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
     table = planned.table.to_pylist()
     fibres = skies.fibres(resolved)
-    # For a chain, pairs have the names of its routers, but rows have the names of its hosts A and B.
+    # For a chain, pairs have the names of its routers, but rows have the names of its hosts A and B. Rows of such media
+    # are all printed.
     named_alike = resolved.constellation is not None or isinstance(resolved.medium, Access)
     asked = [row for row in table if not named_alike or (row["source"], row["destination"]) in ways]
     rows = [row for row in asked if row["is_change"] or not changes]
@@ -184,7 +185,8 @@ def routes(
 
 
 def _scalars(summary: dict[str, Any]) -> str:
-    """
+    """Return the summary of the routes as one line of text.
+
     >>> _scalars({"updates": 3, "mean_ms": 1.5})
     'updates 3, mean_ms 1.5'
     """
@@ -194,6 +196,11 @@ def _scalars(summary: dict[str, Any]) -> str:
 
 
 def _ms(nanoseconds: int | None) -> str | None:
+    """Return a delay as text, in ms with a resolution of 1 ns.
+
+    >>> _ms(1_234_567)
+    '1.234567'
+    """
     return None if nanoseconds is None else f"{nanoseconds / 1e6:.6f}"
 
 
