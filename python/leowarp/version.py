@@ -36,7 +36,8 @@ _BESIDE = ("_guest", "examples", "_native.abi3.so", REVISION)
 def sources() -> dict[str, Any]:
     """Return what `revision_of` returns for the checkout from which the package runs, or from which its wheel was
     built, and `package_sha256`, the result of `sha256_of_package`."""
-    revision, top = _UNKNOWN, _PACKAGE.parent.parent
+    top = _PACKAGE.parent.parent
+    revision = _UNKNOWN
     if built := _built():
         revision = {name: built[name] for name in _UNKNOWN}
     # The parent directory may belong to another repository, such as one with a virtual environment. The parent

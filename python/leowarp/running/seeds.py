@@ -75,6 +75,7 @@ def run_seeds(
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
     check_fits(plan)
+    # The guest is built here once, with a progress display. Otherwise, all workers would wait without a message.
     image = built_image(kernel or plan.guest, progress)
     todo = []
     for job in jobs:

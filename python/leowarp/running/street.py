@@ -45,6 +45,8 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     plan: A plan that has been checked (`media.check`).
     directory: The run directory to which the tables are written. None means that the tables are only returned. Each
         table is written as soon as it is computed. Thus, the routes can be inspected if the timeline fails.
+    Returns: The tables. All calls for the same plan return equal tables, because all random values come from the plan's
+        seed.
     """
     # Imported here, so that commands that only read a plan do not import the packages of media.
     from leowarp import ephemeris, media, timeline

@@ -127,7 +127,8 @@ class LocalWorkers:
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Wait until workers send messages or die, and return these events. Dead workers are replaced.
+        """Wait at most `timeout_s` until workers send messages or die, and return these events. Dead workers are
+        replaced.
 
         Raises HostError if a worker exited by itself during its start, or if `MOST_KILLED_AT_START` workers were killed
             during their start, one after another. Earlier calls return the messages that arrived before this error.
@@ -200,6 +201,7 @@ class LocalWorkers:
         """Replace a worker that was killed during its start, and give the new worker the same task."""
         self._killed_at_start += 1
         most = MOST_KILLED_AT_START * self.size
+        # A negative status is the number of the signal that ended the worker.
         if worker.child.wait() >= 0:
             raise HostError(f"{what}: {words or 'no word'}")
         if self._killed_at_start >= most:

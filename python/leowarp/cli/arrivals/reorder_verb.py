@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from leowarp.reordering import Flow, Measured, Skip, Source
 
 # Options that accept only certain words are enumerations. typer lists the words in the help and rejects others.
+# `crates/arrivals` reads text and captures. Arrow reads CSV and Parquet.
 Format = StrEnum("Format", ["text", "csv", "parquet", "pcap"])
 Protocol = StrEnum("Protocol", {"icmp": "icmp", "icmp_reply": "icmp-reply", "tcp": "tcp", "rtp": "rtp", "udp": "udp"})
 TimeUnit = StrEnum("TimeUnit", ["s", "ms", "us", "ns"])

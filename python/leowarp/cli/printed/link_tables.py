@@ -22,7 +22,10 @@ Order = StrEnum("Order", ["bytes", "queue", "drops"])
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
     """Print use, drops by cause and longest queues of `top` link directions and `top` satellites, in the order `by`.
-    With `satellites`, print only the tables about satellites."""
+    With `satellites`, print only the tables about satellites.
+
+    Raises `TraceError` if only satellites are requested but no satellite forwards packets.
+    """
     from leowarp.ephemeris import planned_places
 
     of_satellites = run.satellites()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that boot the guest: run, demo, reproduce.
 
-Each verb imports its modules itself, so that `leowarp --help` does not wait for numpy, pandas and matplotlib.
+Each verb imports slow modules itself, so that `leowarp --help` does not wait for numpy, pandas and matplotlib.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ def run(
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Run a scenario and write a run directory. With --seeds, make one run per seed."""
-
     settings = options.settings(set_, cc_module, leave_out)
     if seeds is not None:
         from leowarp.cli.printed.group_tables import print_group, stays

@@ -35,6 +35,7 @@ def measurements(
     """Return the measurements of the file, scenario or run at a path. A measured file or a scenario has one
     measurement, and a run has one per ping flow.
 
+    format: The word "auto", or the name of the program that wrote the file.
     interval_ns: The interval between two lines, for formats that do not contain it.
     capacity: The file with the path's capacity, if `path` is a file of delays.
     Raises ScenarioError or TraceError if the path contains no measurement, or if a file is not in its format. The
