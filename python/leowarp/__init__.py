@@ -48,9 +48,6 @@ _PUBLIC = {
     "run_seeds": "running.seeds",
 }
 
-# Public modules, which are used as `leowarp.reordering.density(...)`
-_MODULES = ("reordering",)
-
 __all__ = [
     "GuestError",
     "HostError",
@@ -85,12 +82,13 @@ def open(path: Any) -> Run:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"leowarp.{name}")
+    # A public module, which is used as `leowarp.reordering.density(...)`
+    if name == "reordering":
+        return importlib.import_module("leowarp.reordering")
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"leowarp.{_PUBLIC[name]}"), name)
     raise AttributeError(f"module 'leowarp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_PUBLIC, *_MODULES]
+    return [*globals(), *_PUBLIC, "reordering"]

@@ -12,13 +12,8 @@ import sys
 
 
 def lacking(wheel: str) -> "list[str]":
-    """Return those requirements of a leowarp wheel that this machine does not meet. The name of the wheel states the
-    requirements.
-
-    wheel: The path or name of the wheel. The tags of the name (`cp311-abi3-manylinux_2_36_x86_64`) contain the
-        requirements.
-    Returns: The missing requirements. Each of them completes the sentence "leowarp needs ...". The list is empty if the
-        machine meets all.
+    """Return those requirements of a leowarp wheel that this machine does not meet. Each of them completes the sentence
+    "leowarp needs ...". The tags of the wheel's name (`cp311-abi3-manylinux_2_36_x86_64`) contain the requirements.
     """
     needed = re.search(r"-cp3(\d+)-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel)
     if needed is None:

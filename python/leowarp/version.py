@@ -34,22 +34,17 @@ _BESIDE = ("_guest", "examples", "_native.abi3.so", REVISION)
 # The files do not change while a process runs, so the hash is computed only once.
 @cache
 def sources() -> dict[str, Any]:
-    """Return the sources of this package: `git_commit`, `git_changed` and `package_sha256`. The commit and
-    `git_changed` are None if unknown.
-
-    Returns: The keys of `revision_of`. They describe the checkout from which the package runs, or from which its wheel
-        was built. The key `package_sha256` is the result of `sha256_of_package`.
-    """
-    return {**_revision(), "package_sha256": sha256_of_package(_PACKAGE)}
-
-
-def _revision() -> dict[str, Any]:
+    """Return what `revision_of` returns for the checkout from which the package runs, or from which its wheel was
+    built, and `package_sha256`, the result of `sha256_of_package`."""
+    top = _PACKAGE.parent.parent
+    revision = _UNKNOWN
     if built := _built():
-        return {name: built[name] for name in _UNKNOWN}
+        revision = {name: built[name] for name in _UNKNOWN}
     # The parent directory may belong to another repository, such as one with a virtual environment. The parent
     # directory must therefore have this project's layout.
-    top = _PACKAGE.parent.parent
-    return revision_of(top) if top / "python" / "leowarp" == _PACKAGE else dict(_UNKNOWN)
+    elif top / "python" / "leowarp" == _PACKAGE:
+        revision = revision_of(top)
+    return {**revision, "package_sha256": sha256_of_package(_PACKAGE)}
 
 
 def _built() -> dict[str, Any]:
@@ -84,8 +79,7 @@ def tags_of(checkout: Path) -> list[str]:
 
 
 def _archived(directory: Path) -> dict[str, str]:
-    """Return the commit and tag that `git archive` wrote into a source archive. The dict is empty if the directory is
-    not a source archive."""
+    """Return the commit and tag that `git archive` wrote into a source archive, or nothing for another directory."""
     file = directory / ARCHIVE
     facts = json.loads(file.read_text()) if file.is_file() else {}
     # In a checkout, the file contains placeholders instead of values.
@@ -115,8 +109,7 @@ def revision_of(checkout: Path) -> dict[str, Any]:
 
 
 def _git(checkout: Path, *words: str) -> list[str]:
-    """Return the lines of git's output about a checkout, or nothing if git fails. git runs without hooks and
-    file-system monitor."""
+    """Return the lines of git's output about a checkout, or nothing if git fails."""
     # The import is here, because `leowarp --help` needs only the version.
     import subprocess
 

@@ -58,7 +58,7 @@ def worker(tmp_path, monkeypatch):
     program.write_text(_WORKER.format(python=sys.executable, log=str(log)))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(workers.sys, "executable", str(program))
-    monkeypatch.setattr(many, "guest_image", lambda *given, **named: None)
+    monkeypatch.setattr(many, "built_image", lambda *given: None)
     return log
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests `leowarp reorder`: its table, JSON and figures, and the input that it refuses."""
 
+import inspect
 import json
 import os
 import subprocess
@@ -8,7 +9,7 @@ import sys
 
 import pytest
 
-from leowarp.cli.arrivals.reorder_request import Request
+from leowarp.cli.arrivals.reorder_verb import reorder
 from leowarp.reordering import Settings
 from leowarp.scenario.schema import Observe
 from support.captures import echoes, write_pcap
@@ -44,7 +45,9 @@ def test_json_has_the_keys_that_papers_compare(leowarp, arrivals):
 
 
 def test_verb_library_and_runs_measure_alike_where_nothing_else_is_asked_for():
-    typed = Request(file="-").settings()
+    defaults = {name: each.default for name, each in inspect.signature(reorder).parameters.items()}
+    names = ("threshold", "buffer_threshold", "loss_window", "n_max", "first", "bits")
+    typed = Settings(*(defaults[name] for name in names))
     assert typed == Settings()
     assert typed.threshold_pkts == typed.buffer_threshold_pkts == Observe().reordering_threshold_pkts
 

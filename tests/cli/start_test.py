@@ -9,7 +9,7 @@ import typer
 from typer import Context
 from typer.testing import CliRunner
 
-from leowarp.cli.app import app, program
+from leowarp.cli.app import program
 from leowarp.cli.options import ProgressKind, flow_of
 from leowarp.cli.typed import convert_plainly
 from support.loaded import OF_EVERY_VERB, libraries_of, modules_of
@@ -25,6 +25,7 @@ def test_help_and_a_plan_do_not_wait_for_libraries():
 
 
 def test_a_verb_alone_has_the_help_that_it_has_among_all():
+    app = program()
     every = set(typer.main.get_command(app).commands)
     for verb in sorted(every):
         alone = program([verb])

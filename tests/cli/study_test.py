@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import leowarp.study
 from leowarp.base.errors import ScenarioError, TraceError
-from leowarp.cli.app import app
+from leowarp.cli.app import program
 from leowarp.study.sweep import engine, run_study
 from support.sweep.in_process import InThisProcess
 from support.sweep.maker import FakeMaker
@@ -28,7 +28,7 @@ def typed(tmp_path, monkeypatch):
     (tmp_path / "trial.toml").write_text(STUDY)
 
     def run(*words):
-        done = CliRunner().invoke(app, ["study", *words])
+        done = CliRunner().invoke(program(), ["study", *words])
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.exit_code, done.stdout, done.stderr
@@ -96,6 +96,6 @@ def test_an_interruption_says_how_to_go_on(typed, monkeypatch):
 
 def test_help_and_no_word():
     runner = CliRunner()
-    assert "run-again" in runner.invoke(app, ["study", "--help"]).stdout
-    assert "FILE" in runner.invoke(app, ["study", "run", "--help"]).stdout
-    assert runner.invoke(app, ["study"]).exit_code in (0, 2)
+    assert "run-again" in runner.invoke(program(), ["study", "--help"]).stdout
+    assert "FILE" in runner.invoke(program(), ["study", "run", "--help"]).stdout
+    assert runner.invoke(program(), ["study"]).exit_code in (0, 2)

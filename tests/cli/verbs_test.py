@@ -15,7 +15,7 @@ import typer
 import leowarp as lw
 from leowarp import scenario
 from leowarp.base import layout
-from leowarp.cli.app import app
+from leowarp.cli.app import program
 from leowarp.cli.runs import guest_verbs
 from leowarp.metrics import metrics, read_tables
 from leowarp.scenario.schema import Shell
@@ -83,7 +83,7 @@ def test_an_option_that_would_do_nothing_is_refused(leowarp, write_run, words):
 
 
 def test_no_verb_and_no_option_is_hidden_from_help():
-    left = [("leowarp", typer.main.get_command(app))]
+    left = [("leowarp", typer.main.get_command(program()))]
     seen = 0
     while left:
         name, command = left.pop()
@@ -100,7 +100,7 @@ def test_each_word_of_each_help_is_printed_those_in_square_brackets_too(leowarp,
     monkeypatch.setenv("COLUMNS", "500")
     with monkeypatch.context() as without:
         without.setattr("leowarp.cli.app._escape", lambda command: None)
-        left = [((), typer.main.get_command(app))]
+        left = [((), typer.main.get_command(program()))]
     bracketed = set()
     while left:
         words, command = left.pop()
@@ -163,7 +163,7 @@ import json, sys, warnings
 from pathlib import Path
 from leowarp.cli.results.look_verbs import plan
 from leowarp.running.many import Job
-from leowarp.running.standing import stands
+from leowarp.running.seeds import stands
 
 scenario, run = Path(sys.argv[1]), Path(sys.argv[2])
 (run / "30-trace").mkdir()

@@ -11,7 +11,7 @@ import pytest
 import typer.main
 
 from leowarp import media, scenario
-from leowarp.cli.app import app
+from leowarp.cli.app import program
 from leowarp.cli.options import settings
 from leowarp.ephemeris import ephemeris_of
 from leowarp.routes.links import isl_rule
@@ -36,7 +36,7 @@ def parse(command: str, *, name_alone: bool = False) -> None:
 
     `name_alone`: Whether `command` may be the name of a command without its arguments.
     """
-    verb: Any = typer.main.get_command(app)
+    verb: Any = typer.main.get_command(program())
     words = shlex.split(command)[1:]
     while hasattr(verb, "resolve_command"):
         if not words or words[0].startswith("-"):

@@ -8,11 +8,11 @@ from typing import Any
 
 import typer.main
 
-from leowarp.cli.app import app
+from leowarp.cli.app import program
 from support.pages import ROOT
 
 MODULES = sorted(path for path in (ROOT / "python").rglob("*.py") if not path.name.endswith("_test.py"))
-VERBS: Any = typer.main.get_command(app)
+VERBS: Any = typer.main.get_command(program())
 COMMAND = re.compile(r"leowarp ((?:[a-z]+(?:-[a-z]+)*\b ?)+)([^;,()\n`]*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 

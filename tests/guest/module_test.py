@@ -241,7 +241,7 @@ def test_a_warning_of_the_kernel_is_one_of_the_run(tmp_path, name, statement, sa
 def test_a_warning_of_the_kernel_is_told_after_a_shell(tmp_path):
     source, told = with_loss(tmp_path, "warns", "WARN_ON(x);"), []
     settings = {"guest.cc_modules": [str(source)], "flows.0.congestion_control": "warns"}
-    assert shell(EXAMPLES / "chain.toml", "A", ["sleep", "3"], settings, progress=False, on_warning=told.append) == 0
+    assert shell(EXAMPLES / "chain.toml", "A", ["sleep", "3"], settings, on_warning=told.append) == 0
     assert [text for text in told if "in warns_ssthresh of the module warns" in text] == told != []
 
 

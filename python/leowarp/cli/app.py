@@ -158,9 +158,3 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
             act = vars(module)[verb]
             made.command(rich_help_panel=panel)(interruptible(act) if verb in _LONG else act)
     return made
-
-
-def __getattr__(name: str) -> Any:
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return program()

@@ -7,20 +7,14 @@ A verb adds the default to the type: ``set_: options.Settings = None``.
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Callable
-from dataclasses import MISSING, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from leowarp.base.progress import OnProgress
-
-Request = TypeVar("Request")
+from leowarp.base.progress import OnProgress, json_lines
 
 ScenarioFile = Annotated[
     Path,
@@ -99,13 +93,8 @@ AtOnce = Annotated[
 ]
 
 
-class ProgressKind(StrEnum):
-    """The forms in which progress is shown on stderr."""
-
-    auto = "auto"
-    none = "none"
-    json = "json"
-
+ProgressKind = StrEnum("ProgressKind", ["auto", "none", "json"])
+"""The forms in which progress is shown on stderr."""
 
 Shown = Annotated[
     ProgressKind,
@@ -114,23 +103,14 @@ Shown = Annotated[
 
 
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
-    """Return the value for the argument `progress` of `run`. For the kind JSON, the value is a function. For other
-    kinds, it is True if a display is shown."""
-    if kind is ProgressKind.json:
-        from leowarp.base.progress import json_lines
-
-        return json_lines
-    return kind is ProgressKind.auto
+    """Return the value for the argument `progress` of `run`."""
+    return json_lines if kind is ProgressKind.json else kind is ProgressKind.auto
 
 
 def settings(
     set_: list[str] | None, cc_modules: list[Path] | None = None, leave_out: list[str] | None = None
 ) -> list[str]:
-    """Return the values of `--set`, `--cc-module` and `--leave-out`, as a list of `KEY=VALUE`.
-
-    cc_modules: The C files. A relative path refers to the working directory, as all paths on the command line do.
-    leave_out: The names of satellites.
-    Returns: The settings for `scenario.load`.
+    """Return the values of `--set`, `--cc-module` and `--leave-out`, as a list of `KEY=VALUE` for `scenario.load`.
 
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
@@ -144,38 +124,3 @@ def settings(
         # characters.
         texts.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")
     return texts
-
-
-def verb_of(request: type[Request]) -> Callable[[Callable[[Request], None]], Callable[..., None]]:
-    """Return a decorator for a verb whose options are the fields of a dataclass. The verb receives all options as one
-    object of this dataclass.
-
-    request: A dataclass. Its fields have the annotations of a verb's parameters, for example `Annotated[int,
-        typer.Option(...)] = 200`.
-    Returns: A decorator for the verb's function. The function's docstring is the help text. The decorated function has
-        the signature that typer reads, for ``app.command()``.
-    """
-    # Typer reads a function's parameters with inspect.signature, and their types with get_type_hints.
-    hints = get_type_hints(request, include_extras=True)
-    # The parameters are keyword-only, so that parameters with and without defaults may come in any order.
-    parameters = [
-        inspect.Parameter(
-            item.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if item.default is MISSING else item.default,
-            annotation=hints[item.name],
-        )
-        for item in fields(request)  # type: ignore[arg-type]
-    ]
-
-    def made(act: Callable[[Request], None]) -> Callable[..., None]:
-        def verb(**typed: Any) -> None:
-            act(request(**typed))
-
-        verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        verb.__annotations__ = hints
-        # Typer reads the verb's name and help text from the function, so both are copied.
-        verb.__name__, verb.__doc__ = act.__name__, act.__doc__
-        return verb
-
-    return made

@@ -9,7 +9,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any
 
 from leowarp.base.errors import INTERRUPTED_EXIT_CODE, LeowarpError, kind_of
 from leowarp.base.printable import clean, has_all, json_visible, one_line, visible
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 PLAIN_WIDTH = 160
 """The width of the output in columns if there is no terminal."""
-
-P = ParamSpec("P")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -59,6 +57,21 @@ def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequen
 
 def _cell(value: Any) -> str:
     return "–" if value is None else one_line(str(value))
+
+
+def scalar_text(value: Any) -> str | None:
+    """Return the text of a scalar. Integers have separators. Other numbers have six digits. Large numbers have no
+    exponent.
+
+    >>> scalar_text(1_234_567), scalar_text(0.12345678)
+    ('1,234,567', '0.123457')
+    """
+    if isinstance(value, float):
+        # From 1e6 on, %g would print an exponent.
+        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return None if value is None else str(value)
 
 
 def _folded(head: str, column: Sequence[Any]) -> str:
@@ -129,6 +142,12 @@ def note(text: str) -> None:
     console(stderr=True).print(_plain(text))
 
 
+def notes(head: str, texts: Iterable[str]) -> None:
+    """Print each text on stderr, after `head` and a colon."""
+    for text in texts:
+        note(f"{head}: {text}")
+
+
 def print_error(error: LeowarpError) -> None:
     """Print an error and its hint on stderr."""
     from rich.text import Text
@@ -149,11 +168,11 @@ def draw_quickly() -> None:
     artist.kwdoc = lambda artist: ""
 
 
-def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
+def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     """Return a verb that handles Ctrl-C. On Ctrl-C, it prints which files remain, and ends with status 130."""
 
     @functools.wraps(verb)
-    def run(*given: P.args, **named: P.kwargs) -> None:
+    def run(*given: Any, **named: Any) -> None:
         try:
             verb(*given, **named)
         except KeyboardInterrupt:
@@ -172,15 +191,7 @@ def print_error_json(error: LeowarpError) -> None:
 
 def frame_records(frame: Any) -> list[dict[str, Any]]:
     """Return a data frame as a list of objects, with None for missing values."""
-    import pandas as pd
-
-    records = frame.to_dict(orient="records")
-    for record in records:
-        for key, value in record.items():
-            # `isna` of a list returns an array, which has no truth value.
-            if not hasattr(value, "__len__") and pd.isna(value):
-                record[key] = None
-    return clean(records)
+    return clean(frame.astype(object).where(frame.notna(), None).to_dict(orient="records"))
 
 
 def _plain(text: str) -> Any:

@@ -39,7 +39,6 @@ def czml(run: Run) -> str:
     """Return the run as the JSON text of a CZML document.
 
     Raises ScenarioError if the plan has no constellation, because the nodes then have no positions.
-    Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
     if sky is None or run.plan.constellation is None:
@@ -77,6 +76,7 @@ class _Clock:
 
     def __init__(self, begin: datetime, end_ns: int) -> None:
         self.begin, self.end_ns = begin, end_ns
+        self.whole = self.span(0, end_ns)
 
     def at(self, t_ns: int) -> str:
         """Return an instant of the run as text, with microseconds."""
@@ -86,11 +86,6 @@ class _Clock:
     def span(self, from_ns: int, until_ns: int) -> str:
         """Return a time span of the run in CZML's notation (begin/end)."""
         return f"{self.at(from_ns)}/{self.at(until_ns)}"
-
-    @property
-    def whole(self) -> str:
-        """The time span of the whole run."""
-        return self.span(0, self.end_ns)
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
@@ -155,11 +150,8 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
-    """Return a link as an entity that connects two moving nodes with a straight line. A viewer shows the link only
-    while a path uses it.
-
-    `arcType` is NONE, because a viewer would otherwise draw the line along the ground.
-    """
+    """Return a link as a straight line between two moving nodes. A viewer shows it only while a path uses it. `arcType`
+    is NONE, because a viewer would otherwise draw the line along the ground."""
     ends = [places[name] for name in link]
     return {
         "id": f"link/{link[0]}~{link[1]}",
@@ -178,27 +170,20 @@ def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, 
 
 
 def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int, int, bool]]:
-    """Yield consecutive time spans that cover the run: begin, end, and whether the link is used. Adjacent spans of use
+    """Return consecutive time spans that cover the run: begin, end, and whether the link is used. Adjacent spans of use
     are merged."""
-    at, used_until = 0, 0
     joined: list[list[int]] = []
     for begin, end in sorted(spans):
-        if joined and begin <= used_until:
-            joined[-1][1] = used_until = max(used_until, end)
+        if joined and begin <= joined[-1][1]:
+            joined[-1][1] = max(joined[-1][1], end)
         # An empty span is skipped: its path was replaced at the instant at which it began.
         elif begin < end:
             joined.append([begin, end])
-            used_until = end
-    for begin, end in joined:
-        if at < begin:
-            yield at, begin, False
-        yield begin, end, True
-        at = end
-    if at < clock.end_ns:
-        yield at, clock.end_ns, False
+    edges_ns = [0, *(edge for span in joined for edge in span), clock.end_ns]
+    # Between the edges, the link is by turns unused and used.
+    return ((a, b, number % 2 == 1) for number, (a, b) in enumerate(pairwise(edges_ns)) if a < b)
 
 
 def _escaped(identifier: str) -> str:
-    """Return an id as it is written in a reference. A `#` within the id is escaped, because `#` ends the id in a
-    reference."""
+    # In a reference, `#` ends the id.
     return identifier.replace("\\", "\\\\").replace("#", "\\#")

@@ -64,9 +64,6 @@ def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> lis
 
     Differences in the cost of a run (CPU time, the machine) are ignored. Differences in the names of the scenario and
     its flows are ignored too.
-
-    runs: The runs, at least two.
-    parts: The parts of the runs to compare.
     """
     found = []
     each = [dict(_facts(run, parts)) for run in runs]
@@ -86,10 +83,8 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 
 
 def condensed(found: Sequence[Difference]) -> list[Difference]:
-    """Merge rows of `found` that say the same. A list item (a flow, a station, a hop) may be missing in some runs. It
-    then has only one row, and not one row per key."""
-    # A missing flow has only one row. A row for each of the flow's dozen keys would only repeat that the flow is
-    # missing.
+    """Merge rows of `found` that say the same. If a list item (a flow, a station, a hop) is missing in some runs, it
+    has only one row. A row for each of a flow's dozen keys would only repeat that the flow is missing."""
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")
@@ -164,16 +159,9 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
 
 def is_of_overview(key: str) -> bool:
     """Return whether `leowarp run` and `leowarp compare` print a metric."""
-    flow = _flow_of(key)
-    declared = scalars.RUN_SCALARS if flow is None else scalars.FLOW_SCALARS
-    scalar = declared.get(key if flow is None else key.split(".", 2)[2])
+    of_flow = re.fullmatch(r"flows\.\d+\.(.+)", key)
+    scalar = scalars.RUN_SCALARS.get(key) if of_flow is None else scalars.FLOW_SCALARS.get(of_flow[1])
     return scalar is not None and scalar.overview is not None
-
-
-def _flow_of(key: str) -> int | None:
-    head, _, rest = key.partition(".")
-    number = rest.partition(".")[0]
-    return int(number) if head == "flows" and number.isdigit() else None
 
 
 def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], Any]]:

@@ -34,8 +34,6 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None
     A list in a cell, for example the nodes of a path, becomes one field with spaces between the items.
 
     Raises ScenarioError if the table does not exist, or if `flow` is given for a table without flows.
-    table: One of `EXPORTED`.
-    stream: binary file
     flow: The number or name of a flow. If a flow is given, only the rows of this flow are written.
     """
     if table not in EXPORTED:
@@ -88,11 +86,8 @@ def pcapng(run: Run, target: Path) -> list[Path]:
 
 
 def tls_keys(run: Run) -> bytes:
-    """Return the TLS keys that the run's programs wrote, without duplicate lines.
-
-    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). The lines are in the order of the flows.
-    Among the lines of a flow, the client's lines come first.
-    """
+    """Return the TLS keys that the run's programs wrote, in the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`),
+    without duplicate lines. The lines are in the order of the flows. A client's lines come before its server's."""
     lines: dict[bytes, None] = {}
     for number, flow in enumerate(run.plan.flows):
         name = (flow.environment or {}).get(KEY_LOG, "") if flow.kind == "program" else ""
@@ -112,7 +107,6 @@ def with_keys(capture: bytes, keys: bytes) -> bytes:
     Without keys, the capture is unchanged.
 
     capture: The content of a pcapng file in little-endian byte order, as the guest writes it.
-    keys: The result of `tls_keys`.
     """
     if not keys:
         return capture

@@ -24,11 +24,7 @@ MOST_SEEDS = 10_000
 
 @dataclass(frozen=True)
 class Group:
-    """A group of runs that differ only in their seeds.
-
-    path: The directory that contains the run directories.
-    runs: The runs in the order of their seeds.
-    """
+    """A directory of runs that differ only in their seeds, in the order of their seeds."""
 
     path: Path
     runs: tuple[Run, ...]

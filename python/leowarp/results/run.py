@@ -4,9 +4,11 @@ figures of a run, and displays the run in a notebook."""
 
 from __future__ import annotations
 
+import html
 import importlib
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from leowarp.base import plainfiles
 from leowarp.base.errors import TraceError
 from leowarp.base.flownames import FlowKey, flow_names
-from leowarp.base.layout import REPORT, TRACE
-from leowarp.results.framed import FramedPage
+from leowarp.base.layout import REPORT, TIMELINE, TRACE
+from leowarp.base.tables import runtables
 from leowarp.results.run_tables import RunTables
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from leowarp.metrics import LinkValues, Metrics, Tables
     from leowarp.scenario import Plan
     from leowarp.timeline.channel import Realisation
+    from leowarp.timeline.metadata import CodewordSummary
 
 
 class Run(RunTables):
@@ -198,9 +201,23 @@ class Run(RunTables):
             If the run has no mobile channel, or if the recomputed channel differs from the channel in the run's
             timeline.
         """
-        from leowarp.results.realisation import realisation_of_run
+        from leowarp.media.mobile import described, realisation_of
+        from leowarp.scenario.schema import Mobile
+        from leowarp.timeline.metadata import TimelineMetadata
 
-        return realisation_of_run(self.path, self.plan, self.end_ns)
+        # A run does not store its power series, because the plan determines it.
+        plan, name = self.plan, self.path.name
+        if not isinstance(plan.medium, Mobile):
+            raise TraceError(f"{name} has no mobile channel", "a run of a scenario with [mobile]")
+        found = realisation_of(plan, plan.medium)
+        has_timeline = (self.path / TIMELINE).exists()
+        stored = TimelineMetadata.of(runtables.read_schema(self.path, TIMELINE)).harq if has_timeline else None
+        if stored is not None and not _are_alike(stored, described(plan.medium, found.outcomes)):
+            raise TraceError(
+                f"cannot make the mobile channel of {name} again: its timeline has another",
+                "another version of leowarp made the run; make it again",
+            )
+        return found.until(self.end_ns)
 
     def links(self) -> pd.DataFrame:
         """Return the utilisation, the drops for each cause, and the longest queues of links. Each row is a link
@@ -409,6 +426,33 @@ def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
 def inline(runs: Sequence[Run]) -> str:
     """Return the HTML of the notebook display of a run, or of the runs of a group."""
     return str(_later("report").inline(runs))
+
+
+@dataclass(frozen=True)
+class FramedPage:
+    """An animated page of runs, for a notebook. A page in a frame can have its own content security policy. If the page
+    were part of the notebook's page, this policy would not be valid."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        # The page is the value of the attribute srcdoc, in which an unescaped quote would end the value, and an
+        # unescaped ampersand would be misread.
+        return (
+            '<iframe style="width: 100%; height: 820px; border: 0" sandbox="allow-scripts" '
+            f'srcdoc="{html.escape(self.text)}"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"FramedPage({len(self.text)} characters)"
+
+
+def _are_alike(stored: CodewordSummary, made: CodewordSummary) -> bool:
+    # Counts are exact, but a ratio of counts may differ in its last digit.
+    ratios = ((stored.loss_ratio, made.loss_ratio), (stored.symbols_ratio, made.symbols_ratio))
+    return (stored.codewords, stored.first_bits) == (made.codewords, made.first_bits) and all(
+        math.isclose(a, b, rel_tol=1e-9) for a, b in ratios
+    )
 
 
 def _later(room: str) -> Any:

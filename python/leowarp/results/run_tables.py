@@ -12,6 +12,7 @@ from leowarp.base.flownames import which_flows
 from leowarp.base.layout import MANIFEST, METRICS, PLAN, ROUTES, SUMMARY, TIMELINE, TRACE
 from leowarp.base.recorded import read_manifest, read_summary, refuse_changed, refuse_incomplete, refuse_strange
 from leowarp.base.spelling import one_of
+from leowarp.base.tables import runtables
 from leowarp.base.tables.metadata import decode_metadata
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ class RunTables:
         """
         from leowarp import metrics
 
-        return metrics.metrics(self.tables, self.plan, summary=_stored_scalars(self))
+        # Stored scalars are those that would be computed only if the current sources and libraries wrote them.
+        is_stored = len(self.document.get("flows", ())) > MANY_FLOWS and is_of_these_sources(self)
+        return metrics.metrics(self.tables, self.plan, summary=self.summary if is_stored else None)
 
     @cached_property
     def plan(self) -> Plan:
@@ -149,8 +152,6 @@ class RunTables:
             if name not in trace.TABLES:
                 raise TraceError(f"there is no table {name!r:.60}", hint=one_of(name, [*trace.TABLES, *own]))
             return trace.read_in_words(self.path / TRACE, name, columns=columns, filters=filters, categories=categories)
-        from leowarp.base.tables import runtables
-
         path = self.path / own[name]
         if not path.exists():
             raise TraceError(
@@ -326,13 +327,6 @@ class RunTables:
             for place, column in ((0, "from"), (1, "to"), (2, "kind")):
                 frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
         return frame
-
-
-def _stored_scalars(run: RunTables) -> dict[str, Any] | None:
-    """Return the stored scalars of a run of many flows, if the current sources and libraries wrote these scalars. If
-    the result is None, the scalars must be computed."""
-    is_large = len(run.document.get("flows", ())) > MANY_FLOWS
-    return run.summary if is_large and is_of_these_sources(run) else None
 
 
 def is_of_these_sources(run: RunTables) -> bool:

@@ -25,8 +25,7 @@ class Way:
 
     def __init__(self, routes: pa.Table, source: str, destination: str) -> None:
         chosen = pc.and_(pc.equal(routes["source"], source), pc.equal(routes["destination"], destination))
-        rows = routes.filter(chosen).select(["t_ns", "path_id", "delay_ns"]).to_pylist()
-        self._rows = rows
+        self._rows = routes.filter(chosen).select(["t_ns", "path_id", "delay_ns"]).to_pylist()
         self._next = 0
         self.path_id: int | None = None
         self.delay_ns: int | None = None
@@ -45,11 +44,9 @@ class Way:
 class Account:
     """Reports time, path and lag as lines of text.
 
-    routes: The columns of `routes.schema.ROUTES`.
-    stations: (str, str). The names of the stations where connections begin and end.
+    stations: The names of the stations where connections begin and end.
     say: A function that is called with a line of text for each event (example: a route change).
     status: A function that is called every `STATUS_NS` with a line about the time.
-    clock_ns: A function that returns real time in ns.
     """
 
     def __init__(
@@ -94,8 +91,6 @@ class Account:
         return f"{virtual_ns / 1e9:.1f} virtual s in {self._pace.wall_ns / 1e9:.1f} s on the wall{behind}"
 
     def _trip(self) -> str:
-        """Return a text with the round-trip time of the current path. Queueing and transmission times are not
-        included."""
         delays_ns = (self._there.delay_ns, self._back.delay_ns)
         if delays_ns[0] is None or delays_ns[1] is None:
             return "round trip unknown"

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base.errors import ScenarioError
-from leowarp.base.progress import OnProgress, building
 from leowarp.base.spelling import one_of
-from leowarp.running.street import prepared
+from leowarp.running.street import built_image, prepared
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def shell(
     scenario: Path | str | Plan, at: str, command: Sequence[str] = (), set: Mapping[str, Any] | Sequence[str] = (), *,
     is_terminal: bool = False, stdin: bytes | None = None, flows: bool = True, kernel: Path | str | None = None,
-    progress: bool | OnProgress = True, trust: bool = False, on_warning: Callable[[str], None] = print,
+    trust: bool = False, on_warning: Callable[[str], None],
 ) -> int:  # fmt: skip
     """Run a command at a host of a scenario's network, on this process's terminal or standard outputs, and return its
     exit code.
@@ -48,9 +47,8 @@ def shell(
     guest.check_programs(plan)
     guest.check_fits(plan)
     guest.check_shell(asked)
-    with building(progress) as built:
-        image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
-        guest.check_fits(plan, image.kernel_facts)
+    image = built_image(plan.guest)
+    guest.check_fits(plan, image.kernel_facts)
     # If a plan has no flows, its routes connect every station with every other.
     timeline = prepared(dataclasses.replace(plan, flows=())).timeline
     with tempfile.TemporaryDirectory(prefix="leowarp-shell-") as scratch:
@@ -62,7 +60,6 @@ def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> s
 
     Raises ScenarioError if there is no station with this name.
     """
-
     names = [station.name for station in plan.stations]
     found = [name for name in names if name == at] or [name for name in names if name.lower() == at.lower()]
     if len(found) != 1:

@@ -10,17 +10,17 @@ from __future__ import annotations
 import tempfile
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from leowarp.base.errors import GuestError, LeowarpError, ScenarioError, decode_error
+from leowarp.base.errors import GuestError, LeowarpError, ScenarioError, decode_error, unexpected
 from leowarp.base.machine.cgroups import usable_cores
-from leowarp.base.progress import OnProgress, Progress, building, shown
-from leowarp.guest import guest_image
+from leowarp.base.progress import OnProgress, Progress, shown
 from leowarp.results.run import Run
-from leowarp.running.whole_run import WholeRun
-from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
+from leowarp.running import one
+from leowarp.running.street import built_image
+from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade, Tell
 
 WAIT_S = 1.0
 """The maximum time in s between two checks of the workers. If a worker sends a message, it is handled at once, without
@@ -47,6 +47,34 @@ class Job:
     out: Path | str
     set: Mapping[str, Any] | Sequence[str] = field(default_factory=dict)
     label: str | None = None
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """A task (`leowarp.running.workers.Task`) for one run.
+
+    number: The number of the task in the workers' events.
+    options: The arguments `kernel`, `force`, `report`, `trust` of `leowarp.run`.
+    """
+
+    number: int
+    scenario: Path | str
+    set: Mapping[str, Any] | Sequence[str]
+    out: Path | str
+    options: Mapping[str, Any]
+
+    def work(self, scratch: Path, tell: Tell) -> None:
+        """Make the run and report its progress. Raises any `LeowarpError`."""
+        try:
+            one.run(self.scenario, self.set, self.out, progress=lambda at: tell(progress=asdict(at)), **self.options)
+        except LeowarpError:
+            raise
+        except Exception as error:
+            # The message names keys as they are written on the command line.
+            raise unexpected(error) from error
+        # The worker returns an empty result, because the run directory contains everything. The parent only learns that
+        # the run is complete.
+        tell(place=0, result={})
 
 
 def run_many(
@@ -94,8 +122,7 @@ def run_many(
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
     # The guest is built here once, with a progress display. If the guest were not built first, all processes would wait
     # for the build without a message.
-    with building(progress) as built:
-        guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
+    built_image(kernel or "default", progress)
     options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
     tasks = [WholeRun(number, job.scenario, _copied(job.set), job.out, options) for number, job in enumerate(jobs)]
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from leowarp.base.layout import GUEST, TRACE, default_directory
 from leowarp.base.progress import OnProgress, Progress, building, of_figures, shown
+from leowarp.results.run import Run, known
 from leowarp.running.garbage import rarely_collected
 from leowarp.running.street import judged, prepared
 from leowarp.running.writing import Writing, write_plan
 
 if TYPE_CHECKING:
-    from leowarp.results.run import Run
     from leowarp.scenario import Plan
 
 
@@ -48,7 +48,6 @@ def run(
     """
     # These modules are imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace
-    from leowarp.results.run import Run, known
     from leowarp.scenario import plan_of
 
     plan = plan_of(scenario, set, kernel)
@@ -94,13 +93,11 @@ def run(
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
-            judgement = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
-            numbers = judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
+            numbers, warnings = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
+            numbers = numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
             numbers.write(directory)
             # The manifest is written last, because a directory with a manifest counts as a complete run (`Writing`).
-            trace.write_manifest(
-                directory, plan.run.seed, image.kernel_facts, image.agent_facts, judgement.warnings, costs
-            )
+            trace.write_manifest(directory, plan.run.seed, image.kernel_facts, image.agent_facts, warnings, costs)
         # The report is made after the run is complete. If the report fails, a run of hours is not lost, and `leowarp
         # report` can make the page later.
         if report:

@@ -10,12 +10,14 @@ from typing import Any
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import PLAN, default_directory
-from leowarp.base.progress import OnProgress, building
-from leowarp.guest import check_fits, guest_image
+from leowarp.base.progress import OnProgress
+from leowarp.base.recorded import read_manifest, why_incomplete
+from leowarp.guest import GuestImage, check_fits
 from leowarp.results.replicates import Group, directories, open_group, seeds_of
 from leowarp.running.many import Job, run_many
-from leowarp.running.standing import stands
+from leowarp.running.street import built_image
 from leowarp.scenario import plan_of
+from leowarp.version import VERSION
 
 
 def run_seeds(
@@ -73,10 +75,8 @@ def run_seeds(
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
     check_fits(plan)
-    # The guest is built here once, with a progress display. If the guest were not built here, all processes would wait
-    # for the build without a message.
-    with building(progress) as built:
-        image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)
+    # The guest is built here once, with a progress display. Otherwise, all workers would wait without a message.
+    image = built_image(kernel or plan.guest, progress)
     todo = []
     for job in jobs:
         if not force and stands(job, kernel, image):
@@ -87,6 +87,26 @@ def run_seeds(
     # another plan, kernel or version.
     run_many(todo, at_once=at_once, kernel=kernel, force=force, report=report, progress=progress, trust=trust)
     return open_group(target)
+
+
+def stands(job: Job, kernel: Path | str | None, image: GuestImage) -> bool:
+    """Return whether the job's run already exists. Its directory must contain a complete run with the same plan, kernel
+    and agent.
+
+    Plans are compared as text. Equal texts mean equal runs, because a plan contains all default values. If a newer
+    version of leowarp adds a key, the text is different, and the existing run does not count.
+    """
+    if why_incomplete(Path(job.out)) is not None:
+        return False
+    manifest = read_manifest(Path(job.out))
+    return (
+        (Path(job.out) / PLAN).read_text(encoding="utf-8") == plan_of(job.scenario, job.set, kernel).to_toml()
+        # For the same plan, another version or kernel may give other numbers, so a run of another version or kernel is
+        # repeated.
+        and manifest.get("leowarp_version") == VERSION
+        and manifest.get("kernel") == image.kernel_facts
+        and manifest.get("agent") == image.agent_facts
+    )
 
 
 def _with_seed(set: Mapping[str, Any] | Sequence[str], seed: int) -> Mapping[str, Any] | Sequence[str]:

@@ -7,7 +7,7 @@ The summary has the same numbers as a run directory. `leowarp.run(plan)` repeats
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 class Made:
     """The result of one run.
 
-    index: The index of the run's plan in the list of plans.
     summary: The content of `summary.json`. None means that the run failed.
     costs: A dict with `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
     """
@@ -38,18 +37,11 @@ class Made:
     error: LeowarpError | None = None
 
 
-def make(
-    plans: Sequence[Plan],
-    scratch: Path,
-    *,
-    out: Sequence[Path | None] | None = None,
-    on_progress: Callable[[int, int | None], None] = lambda index, virtual_ns: None,
-) -> Iterator[Made]:
+def make(plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None] | None = None) -> Iterator[Made]:
     """Make a run of each plan, one after another.
 
     scratch: The directory in which the guests work. The caller may delete it at the end.
     out: The run directory to write for each plan. None means that only the summary is kept.
-    on_progress: A function that is called regularly with the index of the current run and its virtual time.
     Yields: The result of each run, in the order of the plans. If a run failed, its result has an `error`.
     """
     # Images are cached by kernel, because checking the files of kernel and agent takes as long as a small run.
@@ -61,16 +53,13 @@ def make(
                 whole = run(plan, out=kept, force=True, report=False, progress=False)
                 yield Made(index, whole.summary, whole.manifest["costs"], list(whole.warnings))
                 continue
-            yield _summed(index, plan, images, scratch / "run", on_progress)
+            yield _summed(index, plan, images, scratch / "run")
         except LeowarpError as error:
             yield Made(index, None, error=error)
 
 
 @rarely_collected()
-def _summed(
-    index: int, plan: Plan, images: dict[str, GuestImage], directory: Path,
-    on_progress: Callable[[int, int | None], None],
-) -> Made:  # fmt: skip
+def _summed(index: int, plan: Plan, images: dict[str, GuestImage], directory: Path) -> Made:
     """Make a run in the working directory `directory`, and compute its summary from the records in memory."""
     from leowarp import guest, metrics, trace
 
@@ -85,10 +74,10 @@ def _summed(
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     given = prepared(plan)
-    done = guest.run(image, plan, given.timeline, directory, lambda at: on_progress(index, at.virtual_ns))
+    done = guest.run(image, plan, given.timeline, directory)
     recorded = trace.read_output(done.out_dir, done.out_dir.with_name("in") / "setup.json")
     tables = metrics.tables_of(recorded, routes=given.routes, timeline=given.timeline, where=f"run {index}")
-    judgement = judged(plan, tables, given, done, image.kernel_facts)
-    costs = watch.costs(judgement.metrics.end_ns / 1e9, done.cpu_s, done.peak_memory_bytes)
-    summary = judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
-    return Made(index, summary, costs, judgement.warnings)
+    numbers, warnings = judged(plan, tables, given, done, image.kernel_facts)
+    costs = watch.costs(numbers.end_ns / 1e9, done.cpu_s, done.peak_memory_bytes)
+    summary = numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
+    return Made(index, summary, costs, warnings)

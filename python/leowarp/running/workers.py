@@ -57,12 +57,8 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class RunMade:
-    """The event at the end of one run of a task, whether the run succeeded or not.
-
-    batch: The number of the task.
-    place: The index of the run in its task, from 0.
-    result: The result that the task reported.
-    """
+    """The event at the end of one run of a task, whether the run succeeded or not. `batch` is the number of the task,
+    and `place` the index of the run in the task."""
 
     batch: int
     place: int
@@ -71,11 +67,8 @@ class RunMade:
 
 @dataclass(frozen=True)
 class BatchEnded:
-    """The event that a task has ended.
+    """The event that a task has ended. If a run of the task had no event `RunMade` before, it was not finished.
 
-    If a run of the task had no event `RunMade` before this event, the run was not finished.
-
-    batch: The number of the task.
     fault: The exception that ended the task early, in the form of `errors.encode_error`, or None.
     lost: The number of workers that died while they worked on the task.
     death: A text about the worker that died last, with its last output.
@@ -134,9 +127,9 @@ class LocalWorkers:
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Wait until workers send messages or die, and return these events. Dead workers are replaced.
+        """Wait at most `timeout_s` until workers send messages or die, and return these events. Dead workers are
+        replaced.
 
-        timeout_s: The maximum waiting time in s if there is no message. With 0, the function returns at once.
         Raises HostError if a worker exited by itself during its start, or if `MOST_KILLED_AT_START` workers were killed
             during their start, one after another. Earlier calls return the messages that arrived before this error.
         """
@@ -163,11 +156,8 @@ class LocalWorkers:
         return events
 
     def end(self) -> list[Event]:
-        """Interrupt all workers, which end their guests. Kill workers that need longer than `PATIENCE_S`.
-
-        Returns: The results of the runs that were complete before the interruption, except results that `wait` has
-            already
-        """
+        """Interrupt all workers, which end their guests. Kill workers that need longer than `PATIENCE_S`. Return the
+        results of the runs that were complete before the interruption, except results that `wait` has returned."""
         events: list[Event] = []
         # All workers are interrupted first and then waited for, so that they end at the same time.
         for worker in self._workers:
@@ -179,8 +169,7 @@ class LocalWorkers:
             worker.close()
         self._workers = []
         self._selector.close()
-        # Results of runs that were complete before the interruption are returned. Events for the end of a task are not
-        # returned, because the interruption is not a failure of the task.
+        # Events for the end of a task are not returned, because the interruption is not a failure of the task.
         return [event for event in events if isinstance(event, RunMade)]
 
     def _start(self) -> _Process:
@@ -212,7 +201,8 @@ class LocalWorkers:
         """Replace a worker that was killed during its start, and give the new worker the same task."""
         self._killed_at_start += 1
         most = MOST_KILLED_AT_START * self.size
-        if not worker.was_killed():
+        # A negative status is the number of the signal that ended the worker.
+        if worker.child.wait() >= 0:
             raise HostError(f"{what}: {words or 'no word'}")
         if self._killed_at_start >= most:
             raise HostError(
@@ -226,8 +216,6 @@ class LocalWorkers:
 
 
 class _Process:
-    """A worker process."""
-
     def __init__(self, scratch: Path) -> None:
         self.batch: int | None = None
         self.given = ""
@@ -258,7 +246,6 @@ class _Process:
         self._words_before_bytes = self._words.stat().st_size
 
     def give(self, line: str) -> None:
-        """Write a line to the worker's standard input."""
         assert self.child.stdin is not None
         self.given = line
         # If the worker has died, this is detected later by the end of its output.
@@ -292,12 +279,7 @@ class _Process:
         status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
-    def was_killed(self) -> bool:
-        """Return whether a signal ended the worker."""
-        return self.child.wait() < 0
-
     def close(self) -> None:
-        """Close both pipes to the worker."""
         self.stdout.close()
         assert self.child.stdin is not None
         with contextlib.suppress(BrokenPipeError):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from leowarp.base.errors import HostError
-from leowarp.running.whole_run import WholeRun
+from leowarp.running.many import WholeRun
 from leowarp.running.workers import MOST_KILLED_AT_START, BatchEnded, LocalWorkers
 
 

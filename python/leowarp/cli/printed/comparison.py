@@ -6,29 +6,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from leowarp.cli.output import say
-
-if TYPE_CHECKING:
-    from leowarp.results.differences import Difference
-    from leowarp.results.run import Run
+from leowarp.base.layout import directory_names
+from leowarp.cli.output import print_json, print_table, say, scalar_text
+from leowarp.cli.printed.tables import print_sections
+from leowarp.results.differences import Difference, Part, causes, condensed, differences, is_of_overview, said
+from leowarp.results.run import Run
+from leowarp.scalars.overview import compared
 
 MOST_FLOWS = 3
 """If a run has more than this number of flows, only `--all` prints the metrics of single flows that differ."""
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """Print the values that a paper would use to compare the runs, with one column per run. The last line shows the
-    command that prints all scalars of a run.
-
-    runs: The runs, at least one.
-    """
-    from leowarp.base.layout import directory_names
-    from leowarp.cli.printed.tables import print_sections
-    from leowarp.results.differences import causes
-    from leowarp.scalars.overview import compared
-
+    """Print the values that a paper would use to compare the runs, with one column per run."""
     print_causes(runs, causes(runs))
     print_sections(compared(directory_names([run.path for run in runs]), [run.summary for run in runs]))
     # The command contains the first run's path; for another run, the user replaces the path.
@@ -36,21 +27,13 @@ def print_comparison(runs: Sequence[Run]) -> None:
 
 
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
-    """Print the summaries of the runs as one JSON object.
-
-    page: The path of the comparison's page, which is already written.
-    """
-    from leowarp.cli.output import print_json
-
+    """Print the summaries of the runs, and the path of their page, as one JSON object."""
     print_json({"page": str(page), "runs": [{"run": str(run.path), "summary": run.summary} for run in runs]})
 
 
 def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
     """Print the differences between two runs, as text or as JSON. Differences of the plans come first. With
     `everything`, all differing scalars of all flows are printed."""
-    from leowarp.cli.output import print_json
-    from leowarp.results.differences import Part, differences
-
     runs = [a, b]
     found = differences(runs)
     if as_json:
@@ -72,26 +55,17 @@ def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> Non
     _print_metrics(runs, [each for each in found if each.part is Part.METRIC], everything=everything)
 
 
-def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Sequence[str] | None = None) -> None:
+def print_causes(runs: Sequence[Run], found: Sequence[Difference], names: Sequence[str] | None = None) -> None:
     """Print differences between the runs' plans, modules, kernels and versions, with one column per run."""
-    from leowarp.base.layout import directory_names
-    from leowarp.cli.output import print_table
-    from leowarp.results.differences import condensed, said
-
     names = directory_names([run.path for run in runs]) if names is None else names
-    if not causes:
+    if not found:
         say(f"{' and '.join(names) if len(names) == 2 else 'The runs'}: the same plan, modules, kernel and version\n")
         return
-    rows = [(each.key, *(said(value) for value in each.values)) for each in condensed(causes)]
+    rows = [(each.key, *(said(value) for value in each.values)) for each in condensed(found)]
     print_table("What differs", ("", *names), rows, text=tuple(names))
 
 
 def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everything: bool) -> None:
-    from leowarp.base.layout import directory_names
-    from leowarp.cli.output import print_table
-    from leowarp.cli.printed.tables import scalar_text
-    from leowarp.results.differences import is_of_overview
-
     names = directory_names([run.path for run in runs])
     if not metrics:
         say("Every scalar is the same.")

@@ -6,14 +6,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import directory_names
-from leowarp.cli.output import note, say
-
-if TYPE_CHECKING:
-    from leowarp.results.replicates import Group
+from leowarp.cli.output import note, print_json, say
+from leowarp.cli.printed.comparison import print_causes
+from leowarp.cli.printed.tables import print_sections
+from leowarp.results.differences import causes
+from leowarp.results.replicates import Group, is_group, open_group
+from leowarp.scalars.medians import compared_groups, sentence
 
 
 def stays(path: Path) -> None:
@@ -23,8 +25,6 @@ def stays(path: Path) -> None:
 
 def print_group(group: Group, as_json: bool) -> None:
     """Print a new group of runs: its warnings, its medians, and the paths of further results."""
-    from leowarp.cli.output import print_json
-
     if as_json:
         print_json(group_value(group))
         return
@@ -37,9 +37,6 @@ def print_group(group: Group, as_json: bool) -> None:
 
 def print_groups(groups: Sequence[Group]) -> None:
     """Print the warnings of the runs, and a table with one column of medians per group."""
-    from leowarp.cli.printed.tables import print_sections
-    from leowarp.scalars.medians import compared_groups, sentence
-
     for group in groups:
         # The same warning may occur with every seed, so it is printed once, with the list of seeds.
         warnings: dict[str, list[int]] = {}
@@ -58,10 +55,6 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
     """Print groups side by side, with their differences and medians. The function also writes a page that shows bands
     over time."""
     from leowarp import report
-    from leowarp.cli.output import print_json
-    from leowarp.cli.printed.comparison import print_causes
-    from leowarp.results.differences import causes
-    from leowarp.results.replicates import is_group, open_group
 
     alone = [path for path in paths if not is_group(path)]
     if alone:

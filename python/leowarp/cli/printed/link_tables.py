@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base.errors import TraceError
-from leowarp.cli.output import say
+from leowarp.cli.output import fitting, frame_records, print_json, print_table, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,21 +16,16 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 
-class Order(StrEnum):
-    """The quantities by which directions and satellites can be sorted. The largest value comes first."""
-
-    bytes = "bytes"
-    queue = "queue"
-    drops = "drops"
+Order = StrEnum("Order", ["bytes", "queue", "drops"])
+"""The quantities by which directions and satellites can be sorted. The largest value comes first."""
 
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
-    """Print tables about `top` link directions and tables about `top` satellites, in the order `by`. With `satellites`,
-    print only the tables about satellites. All tables show use, drops by cause and longest queues.
+    """Print use, drops by cause and longest queues of `top` link directions and `top` satellites, in the order `by`.
+    With `satellites`, print only the tables about satellites.
 
     Raises `TraceError` if only satellites are requested but no satellite forwards packets.
     """
-    from leowarp.cli.output import frame_records, print_json
     from leowarp.ephemeris import planned_places
 
     of_satellites = run.satellites()
@@ -116,7 +111,6 @@ def _drops(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
-    """Return columns of text: the longest queue in packets and in bytes, and the times at which it occurred."""
     return {
         "longest queue, packets": _numbers(few["queue_max_pkts"], 1, 0),
         "first at, s": _numbers(few["queue_max_pkts_at_ns"], 1e9, 3),
@@ -126,10 +120,7 @@ def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
-    """Print one table if it fits the terminal. If it does not fit, split it into as few tables as possible, and print
-    them one below another."""
-    from leowarp.cli.output import fitting, print_table
-
+    """Print as few tables as fit the terminal, one below another."""
     while parts:
         columns = dict(parts[0])
         taken = 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from leowarp import scalars
 from leowarp.base.flownames import FlowKey, named
-from leowarp.cli.output import fitting, print_table, say
+from leowarp.cli.output import fitting, print_table, say, scalar_text
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
@@ -40,7 +40,6 @@ def _columns(section: Section) -> list[tuple[str | None, ...]]:
 
 
 def _print_blocks(section: Section) -> None:
-    """Print all columns of a section. If the columns do not fit the terminal, print several tables."""
     names, columns = [name for name, _ in section.rows], _columns(section)
     first = 0
     while first < len(columns):
@@ -70,10 +69,8 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
 
 
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
-    """Print all scalars of a summary under their own names, in groups, with one column per flow.
-
-    nulls: Whether to print a scalar that is null for all flows.
-    """
+    """Print all scalars of a summary under their own names, in groups, with one column per flow. With `nulls`, print
+    also scalars that are null for all flows."""
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
     # A flow's header has its name and its number, because older summaries and the trace's tables identify flows only by
@@ -100,11 +97,7 @@ def _print_groups(
     nulls: bool,
 ) -> None:
     """Print one table. The name of each group has its own line. The group's scalars follow in the order of their
-    declaration.
-
-    A scalar without a declaration comes from another version of leowarp. Such a scalar is printed at the end, under
-    "other".
-    """
+    declaration. A scalar without a declaration comes from another version of leowarp, and is printed under "other"."""
     groups: dict[str, str] = {}
     for scalar in declared:
         # If an object has no known values, the summary has a single null under the object's name.
@@ -122,17 +115,6 @@ def _print_groups(
             rows.append((group, *("" for _ in columns)))
             rows += [(f"  {name}", *(scalar_text(summary.get(name)) for summary in values)) for name in mine]
     _print_blocks(Section(title, tuple(columns), tuple((name or "", tuple(texts)) for name, *texts in rows)))
-
-
-def scalar_text(value: Any) -> str | None:
-    """Return the text of a scalar. Integers have separators. Other numbers have six digits. Large numbers have no
-    exponent."""
-    if isinstance(value, float):
-        # From 1e6 on, %g would print an exponent.
-        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return None if value is None else str(value)
 
 
 _OTHER = "other"

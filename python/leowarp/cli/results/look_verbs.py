@@ -16,7 +16,7 @@ import typer
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import note, notes, print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -48,11 +48,11 @@ def plan(
         # The plan has no keys for the orbital planes that are found in orbital elements, so they are printed in
         # addition to the plan.
         places = planned_places(resolved)
-        _notes(() if places is None else places.sentences)
+        notes("warning", () if places is None else places.sentences)
     from leowarp.scenario import long_run
 
     if (sentence := long_run(resolved)) is not None:
-        _notes([sentence])
+        note(f"warning: {sentence}")
     text = resolved.to_toml()
     if out is not None:
         # leowarp never writes through a symbolic link (docs/security.md, "What a plan cannot do").
@@ -60,8 +60,6 @@ def plan(
         out.write_text(text, encoding="utf-8")
     if json_:
         import tomllib
-
-        from leowarp.cli.output import print_json
 
         # The plan's text is parsed, so that --json has values with units, like the plan in a run directory.
         print_json(tomllib.loads(text))
@@ -71,7 +69,7 @@ def plan(
 
 def ephemeris(
     file: options.ScenarioFile,
-    at: Annotated[str, typer.Option("--at", help="When, on the run's clock.")] = "0 s",
+    at: Annotated[str, typer.Option(help="When, on the run's clock.")] = "0 s",
     visible: Annotated[
         bool, typer.Option("--visible", help="Only satellites above the horizon of some station.")
     ] = False,
@@ -83,11 +81,9 @@ def ephemeris(
     import numpy as np
 
     from leowarp import ephemeris as rooms
-    from leowarp.base import units
-    from leowarp.cli.output import print_json, print_table
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
-    t_ns = int(parsed(units.TIME, "--at", at))
+    t_ns = time_ns("--at", at)
     # `sky` is None if the medium has no satellites.
     sky = rooms.ephemeris_of(resolved)
     if sky is None:
@@ -120,7 +116,7 @@ def ephemeris(
         ]
         print_json({"t_ns": t_ns, "satellites": satellites, "warnings": list(sky.warnings)})
         return
-    _notes(sky.warnings)
+    notes("warning", sky.warnings)
     print_table(
         f"{resolved.name} at {t_ns / 1e9:g} s: {len(chosen)} of {len(sky.names)} satellites",
         (
@@ -149,7 +145,7 @@ def routes(
     """Print the hops, delay, change and nodes of the path between two stations, at each route update."""
     from leowarp import ephemeris as skies
     from leowarp import media
-    from leowarp.cli.output import print_json, print_table
+    from leowarp.scenario.schema import Access
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
@@ -157,12 +153,16 @@ def routes(
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
     table = planned.table.to_pylist()
     fibres = skies.fibres(resolved)
-    rows = [row for row in table if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
+    # For a chain, pairs have the names of its routers, but rows have the names of its hosts A and B. Rows of such media
+    # are all printed.
+    named_alike = resolved.constellation is not None or isinstance(resolved.medium, Access)
+    asked = [row for row in table if not named_alike or (row["source"], row["destination"]) in ways]
+    rows = [row for row in asked if row["is_change"] or not changes]
     if json_:
         beside = [{**asdict(fibre), "delay_ns": fibre.delay_ns} for fibre in fibres]
         print_json({"summary": planned.summary, "fibres": beside, "warnings": list(planned.warnings), "routes": rows})
         return
-    _notes(planned.warnings)
+    notes("warning", planned.warnings)
     say(f"{resolved.name}: {_scalars(planned.summary)}")
     for fibre in fibres[:MOST_FIBRES]:
         say(f"beside it {fibre.text()}")
@@ -182,21 +182,6 @@ def routes(
         ],
         text=("source", "destination", "path"),
     )  # fmt: skip
-
-
-def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
-    """Return whether a row of routes is for a requested pair of stations (from, to).
-
-    row: A row of `10-routes.parquet`.
-    ways: list of (source, destination). The pairs that the user requested, as names of nodes.
-    plan: The plan. With some media, the names in the pairs differ from the names in the rows. The filter then has no
-        effect.
-    """
-    from leowarp.scenario.schema import Access
-
-    # For a chain, pairs have the names of its routers, but rows have the names of its hosts A and B.
-    named_alike = plan.constellation is not None or isinstance(plan.medium, Access)
-    return not named_alike or (row["source"], row["destination"]) in ways
 
 
 def _scalars(summary: dict[str, Any]) -> str:
@@ -220,40 +205,24 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
-    """Return the plan of a scenario, of a plan file or of a run directory, with the values of `--set` applied.
-
-    settings: The texts ``KEY=VALUE``.
-    Raises ScenarioError for the same reasons as `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
-    """
+    """Return the plan of a scenario, of a plan file or of a run directory, with the texts ``KEY=VALUE`` of `--set`
+    applied. A plan that is too large to run is rejected."""
     from leowarp import scenario
 
-    resolved = scenario.resolve(scenario.load(file, settings or []))
-    # A run also checks the extent of its plan. The same check here rejects a plan that could not run.
+    resolved = scenario.plan_of(file, settings or [])
     scenario.check_extent(resolved)
     return resolved
 
 
-def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """Convert the text of an option to a number. The number is in the unit in which the quantity is stored (ns for a
-    time). An error message contains the option's name.
+def time_ns(option: str, text: str) -> int:
+    """Convert the text of an option to a time in ns. An error message names the option.
 
-    quantity: A quantity of `leowarp.base.units`.
-    option: The name of the option (example: ``--at``).
-    Raises ScenarioError if the text is not a valid value of the quantity.
-
-    >>> from leowarp.base import units
-    >>> parsed(units.TIME, "--at", "5 s")
+    >>> time_ns("--at", "5 s")
     5000000000
     """
+    from leowarp.base import units
+
     try:
-        return quantity.parse(text)
+        return int(units.TIME.parse(text))
     except ScenarioError as error:
         raise ScenarioError(f"{option}: {error.message}", hint=error.hint) from error
-
-
-def _notes(warnings: Any) -> None:
-    """Print warnings on stderr."""
-    from leowarp.cli.output import note
-
-    for warning in warnings:
-        note(f"warning: {warning}")

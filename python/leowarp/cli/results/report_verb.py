@@ -5,17 +5,15 @@ chooses the series and the time."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
-from leowarp.cli.results.look_verbs import parsed
-
-if TYPE_CHECKING:
-    from leowarp.results.run import Run
+from leowarp.cli.output import draw_quickly, print_json, print_table, say
+from leowarp.cli.results.look_verbs import time_ns
+from leowarp.results.run import Run
 
 
 def report(
@@ -23,32 +21,26 @@ def report(
     flow: options.Flows = None,
     figures: Annotated[
         str | None,
-        typer.Option(
-            "--figures", metavar="NAMES", help="Only these figures, separated by commas: goodput,srtt. Default: all."
-        ),
+        typer.Option(metavar="NAMES", help="Only these figures, separated by commas: goodput,srtt. Default: all."),
     ] = None,
     formats: Annotated[
-        str | None,
-        typer.Option("--formats", metavar="NAMES", help="Formats of each figure in addition to SVG: pdf,png."),
+        str | None, typer.Option(metavar="NAMES", help="Formats of each figure in addition to SVG: pdf,png.")
     ] = None,
     plot: Annotated[
         str | None,
         typer.Option(
-            "--plot",
             metavar="SERIES",
             help="Plot series over time into one file, one panel each, without a page. Separated by commas: cwnd,srtt; "
             "`--plot list` lists all.",
         ),
     ] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Start of --plot, on the run's clock: 29s.")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="End of --plot; default: the run's end.")] = None,
+    to: Annotated[str | None, typer.Option(help="End of --plot; default: the run's end.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File of --plot: .svg, .pdf or .png.")] = None,
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make the figures and the page of a run again, also as PDF and PNG, or plot series over time."""
-    from leowarp.cli.output import draw_quickly, print_json
-
     draw_quickly()
     import leowarp
     from leowarp import report as rooms
@@ -84,7 +76,6 @@ def _words(text: str) -> list[str]:
 
 
 def _print_series(run: Path, json_: bool) -> None:
-    from leowarp.cli.output import print_json, print_table
     from leowarp.metrics import SERIES
 
     if json_:
@@ -100,16 +91,15 @@ def _plot(
     json_: bool
 ) -> None:  # fmt: skip
     from leowarp import report
-    from leowarp.base import plainfiles, units
-    from leowarp.cli.output import print_json
+    from leowarp.base import plainfiles
 
     target = out or Path(f"{run.path.resolve().name}-{'-'.join(names)}.pdf")
     # The suffix is checked first, because computing the metrics of a long run takes seconds.
     kind = target.suffix.removeprefix(".").lower()
     if kind not in report.FORMATS:
         raise ScenarioError(f"cannot write a figure to {target}", hint=f"end its name in .{', .'.join(report.FORMATS)}")
-    begin_s = parsed(units.TIME, "--from", from_) / 1e9
-    end_s = None if to is None else parsed(units.TIME, "--to", to) / 1e9
+    begin_s = time_ns("--from", from_) / 1e9
+    end_s = None if to is None else time_ns("--to", to) / 1e9
     figure = report.plot(run, names, flow=flow or None, from_s=begin_s, to_s=end_s)
     plainfiles.refuse_link(target)
     report.save(figure, target.with_suffix(""), (kind,))

@@ -6,18 +6,17 @@ from __future__ import annotations
 import io
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import leowarp
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import notes, print_json, say
 from leowarp.cli.printed.link_tables import Order
-
-if TYPE_CHECKING:
-    from leowarp.results.run import Run
+from leowarp.results.run import Run
 
 
 def show(
@@ -32,13 +31,12 @@ def show(
     ] = False,
     satellites: Annotated[bool, typer.Option("--satellites", help="--links, of satellites alone.")] = False,
     top: Annotated[
-        int | None,
-        typer.Option("--top", min=1, help="As --links, with this many directions and satellites [default: 20]."),
+        int | None, typer.Option(min=1, help="As --links, with this many directions and satellites [default: 20].")
     ] = None,
     by: Annotated[
         Order | None,
         typer.Option(
-            "--by", help="Order of --links, largest first: bytes delivered [default], longest queue in bytes, or drops."
+            help="Order of --links, largest first: bytes delivered [default], longest queue in bytes, or drops."
         ),
     ] = None,
     again: Annotated[
@@ -47,8 +45,6 @@ def show(
     json_: options.Json = False,
 ) -> None:
     """Print the results of a run: the most important numbers, all numbers, or its links."""
-    import leowarp
-    from leowarp.cli.output import print_json
     from leowarp.cli.printed import link_tables
     from leowarp.cli.printed.tables import print_scalars
     from leowarp.cli.runs.run_verbs import print_run
@@ -90,7 +86,6 @@ def compare(
     change: Annotated[
         str | None,
         typer.Option(
-            "--change",
             metavar="N|TIME",
             help="Instant that figures around a route change show for all runs: the number of a change, from 1, or a "
             "time such as '150 s'. By default a rule chooses it, and the page states it.",
@@ -110,10 +105,8 @@ def compare(
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Compare runs, or groups of runs: their differences, a table of results, and a page with their figures."""
-    import leowarp
     from leowarp import report as report_room
     from leowarp.base.progress import of_figures, shown
-    from leowarp.cli.output import note
     from leowarp.cli.printed import comparison, group_tables
     from leowarp.results.replicates import is_group
 
@@ -144,8 +137,7 @@ def compare(
     else:
         for run in opened:
             # Warnings are printed first, so that the reader sees them before the numbers.
-            for warning in run.warnings:
-                note(f"warning: {run.path}: {warning}")
+            notes(f"warning: {run.path}", run.warnings)
         comparison.print_comparison(opened)
         say(f"Page:        {page}")
 
@@ -169,7 +161,6 @@ def export(
     ] = False,
 ) -> None:
     """Export a table of a run as CSV, its packet captures as pcapng, or its moving objects as CZML."""
-    import leowarp
     from leowarp.results import export as exports
 
     if (what is None) != czml_ or (czml_ and flow is not None):

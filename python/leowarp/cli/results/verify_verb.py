@@ -13,7 +13,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import note, notes, print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.verification.files import Files
@@ -90,15 +90,16 @@ def verify(
         for name, again in runs.items():
             _print_second_run(name, again)
         if runs:
-            _print_left_out(kind)
+            # The import is here, because `verify --files` must not wait for numpy and pandas.
+            from leowarp.verification.stages import left_out
+
+            print_table("left out, or only reported", ("what", "why"), left_out(kind), text=("why",))
         say(_verdict(found, runs))
     # If a check failed, the exit status is 1. It is not 5, because the directory itself could be read.
     raise typer.Exit(0 if is_right else 1)
 
 
 def _print_files(path: Path, found: Files) -> None:
-    from leowarp.cli.output import print_table
-
     wrong = list(found.wrong.items())
     say(f"{path}: {len(found.verdicts) - len(wrong):,} files are as manifest.json lists them, {len(wrong):,} are not")
     if wrong:
@@ -108,8 +109,6 @@ def _print_files(path: Path, found: Files) -> None:
 
 
 def _print_second_run(name: str, again: SecondRun) -> None:
-    from leowarp.cli.output import note, print_table
-
     rows = [(stage.stage, len(stage.files), stage.verdict) for stage in again.stages]
     print_table(f"{name} and its second run", ("stage", "files", "verdict"), rows, text=("verdict",))
     for stage in again.stages:
@@ -118,22 +117,13 @@ def _print_second_run(name: str, again: SecondRun) -> None:
     if again.cures:
         counts = [(name, found.checked, len(found.wrong), len(found.unknown)) for name, found in again.cures.items()]
         print_table("cures, recomputed", ("table", "compared", "wrong", "not known"), counts)
-    for sentence in (sentence for found in again.cures.values() for sentence in found.wrong):
-        note(f"wrong: {sentence}")
+    notes("wrong", (sentence for found in again.cures.values() for sentence in found.wrong))
     for what, (then, now) in again.origin.items():
         note(f"made with another {what}: {then} then, {now} now")
 
 
-def _print_left_out(kind: str) -> None:
-    from leowarp.cli.output import print_table
-    from leowarp.verification.stages import left_out
-
-    print_table("left out, or only reported", ("what", "why"), left_out(kind), text=("why",))
-
-
 def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
-    """Return the last lines of the output. They name the files and stages that differ. If there are none, a sentence
-    says so."""
+    """Return the last lines of the output: the files and stages that differ, or a sentence that there are none."""
     from leowarp.verification.verdicts import first_difference, unconfirmed
 
     lines = []
@@ -157,7 +147,6 @@ def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
 
 
 def _print_json(kind: str, path: Path, found: Files, runs: Mapping[str, SecondRun], *, is_right: bool) -> None:
-    from leowarp.cli.output import print_json
     from leowarp.verification.stages import left_out
 
     print_json({

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import print_json, say
 
 
 def view(
@@ -40,7 +40,6 @@ def view(
     from leowarp import view as rooms
     from leowarp.base.layout import REPORT
     from leowarp.base.machine.bound import lift
-    from leowarp.cli.output import print_json
 
     opened = [leowarp.open(run) for run in runs]
     # A page of several runs does not belong to a single run. It is therefore written outside of the run directories.

@@ -12,12 +12,11 @@ import typer
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import print_json, print_table, say
 
 
 def examples(json_: options.Json = False) -> None:
     """List the scenarios that come with leowarp. Each runs by its name: leowarp run starlink."""
-    from leowarp.cli.output import print_json, print_table
     from leowarp.scenario.names.examples import examples as all_of_them
 
     known = all_of_them()
@@ -38,7 +37,6 @@ def init(
     json_: options.Json = False,
 ) -> None:
     """Copy an example, with the files that it needs, to a scenario with a new name."""
-    from leowarp.cli.output import print_json
     from leowarp.scenario.names.examples import copies, found
 
     stem = name.removesuffix(".toml")

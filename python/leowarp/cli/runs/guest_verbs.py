@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from leowarp.base.errors import HostError, ScenarioError
+from leowarp.base.progress import building
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import print_json, print_table, say
+from leowarp.running.street import built_image
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
@@ -36,8 +39,6 @@ Choice = Annotated[
 @kernel_app.command()
 def build(choice: Choice = "default", json_: options.Json = False) -> None:
     """Build the kernel and the agent once. If both are already built, the verb does nothing."""
-    from leowarp.cli.output import print_json
-
     # Progress goes to stderr, so that the stdout of `path` and of --json contains only the result.
     image = built_image(choice)
     if json_:
@@ -49,7 +50,6 @@ def build(choice: Choice = "default", json_: options.Json = False) -> None:
 @kernel_app.command("list")
 def list_(json_: options.Json = False) -> None:
     """Show the shelf: all kernels that --kernel and guest.kernel take by name. The verb builds nothing."""
-    from leowarp.cli.output import print_json, print_table
     from leowarp.guest.building import kernel, shelf
 
     rows: list[dict[str, Any]] = [
@@ -58,7 +58,7 @@ def list_(json_: options.Json = False) -> None:
             "what": each.what,
             "source": each.source,
             "options": list(each.options),
-            "patches": [{"address": patch.address, "sha256": patch.sha256} for patch in each.patches],
+            "patches": [asdict(patch) for patch in each.patches],
             "sha256": each.identity(),
             "built": kernel.is_built(each),
         }
@@ -81,17 +81,14 @@ def list_(json_: options.Json = False) -> None:
 @kernel_app.command()
 def add(
     name: Annotated[str, typer.Argument(help="Name of the kernel for --kernel and guest.kernel.")],
-    source: Annotated[Path, typer.Option("--source", metavar="TREE_OR_TARBALL", help="Where its source is.")],
+    source: Annotated[Path, typer.Option(metavar="TREE_OR_TARBALL", help="Where its source is.")],
     patch: Annotated[
-        list[Path] | None,
-        typer.Option("--patch", metavar="FILE", help="Patch that patch -p1 applies to it; may be repeated."),
+        list[Path] | None, typer.Option(metavar="FILE", help="Patch that patch -p1 applies to it; may be repeated.")
     ] = None,
-    base: Annotated[
-        str, typer.Option("--base", metavar="NAME", help="Kernel whose overrides and options it gets.")
-    ] = "default",
+    base: Annotated[str, typer.Option(metavar="NAME", help="Kernel whose overrides and options it gets.")] = "default",
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="CONFIG_X=y", help="Additional line of its configuration; may be repeated."),
+        typer.Option(metavar="CONFIG_X=y", help="Additional line of its configuration; may be repeated."),
     ] = None,
 ) -> None:
     """Put your own kernel on the shelf, with a name. The kernel is built when it is first used."""
@@ -114,8 +111,6 @@ def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]
 def info(choice: Choice = "default", json_: options.Json = False) -> None:
     """Show the sources of the kernel and the agent: versions, checksums. If the kernel or the agent is not built yet,
     the verb builds it."""
-    from leowarp.cli.output import print_json, print_table
-
     facts = _facts(built_image(choice))
     if json_:
         print_json(facts)
@@ -143,8 +138,6 @@ def module(
     json_: options.Json = False,
 ) -> None:
     """Compile a module against the guest kernel, as --cc-module of a run does, and print its path."""
-    from leowarp.base.progress import building
-    from leowarp.cli.output import print_json
     from leowarp.guest.building.kernel import kernel as kernel_for
     from leowarp.guest.user.modules import compiled
 
@@ -163,7 +156,6 @@ def clean(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False, json_: options.Json = False
 ) -> None:
     """Remove everything that was built and cached. The next run builds it again."""
-    from leowarp.cli.output import print_json
     from leowarp.guest.building.cache import cache_root
 
     root = cache_root()
@@ -203,7 +195,6 @@ def doctor(
 
     Status 3 if something is missing, or the guest does not boot.
     """
-    from leowarp.cli.output import print_json, print_table
     from leowarp.guest.building.doctor import examine, kernel_is_built
     from leowarp.running.boot_check import boot_check
 
@@ -225,16 +216,8 @@ def doctor(
             booted = checks[-1].ok
     lacking = [check for check in checks if not check.ok]
     if json_:
-        print_json(
-            {
-                "ok": not lacking,
-                "booted": booted,
-                "checks": [
-                    {"name": c.name, "ok": c.ok, "found": c.found, "needed": c.needed, "mend": None if c.ok else c.mend}
-                    for c in checks
-                ],
-            }
-        )
+        told = [asdict(check) | ({"mend": None} if check.ok else {}) for check in checks]
+        print_json({"ok": not lacking, "booted": booted, "checks": told})
     else:
         rows = [
             (check.name, "ok" if check.ok else "LACKS", check.found, check.needed)
@@ -251,11 +234,7 @@ def doctor(
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
-    """Return the last line of `doctor`. If checks failed, the line contains their number. Otherwise, it says whether a
-    guest could boot.
-
-    booted: Whether the guest booted. None means that no guest was started.
-    """
+    """Return the last line of `doctor`. `booted` is None if no guest was started."""
     lacking = sum(not check.ok for check in checks)
     if lacking:
         return f"{lacking} of {len(checks)} lacking"
@@ -265,9 +244,6 @@ def _verdict(checks: list[Check], booted: bool | None) -> str:
 
 
 def _print_versions(json_: bool) -> None:
-    """Print the version of leowarp, with its commit and the hash of its files. Also print the versions of its libraries
-    and of all built kernels."""
-    from leowarp.cli.output import print_json
     from leowarp.guest.building.cache import cache_place, read_facts
     from leowarp.trace.manifest import library_versions
     from leowarp.version import build_version, sources
@@ -289,25 +265,8 @@ def _plainly(value: Any) -> str:
     return {None: "unknown", True: "yes", False: "no"}.get(value, str(value))
 
 
-def built_image(choice: str | Path) -> GuestImage:
-    """Return the kernel and the agent. Messages and the progress of a build are printed on stderr.
-
-    choice: The name of a kernel on the shelf, a kernel tree, or a kernel binary. A user who types this choice permits
-        the kernel to run.
-    Raises HostError or ScenarioError for the same reasons as `guest.guest_image`.
-    """
-    from leowarp.base.progress import building
-    from leowarp.guest import guest_image
-
-    with building(True) as built:
-        return guest_image(choice, on_message=built.message, on_progress=built.steps)
-
-
 def _facts(image: GuestImage) -> dict[str, Any]:
-    """Return the paths and facts of the kernel and of the agent.
-
-    Returns: ``kernel`` and ``agent``, each a dict with its ``program`` and the origin of its sources.
-    """
+    """Return the path of the kernel and of the agent, each with the origin of its sources."""
     return {
         "kernel": {"program": str(image.kernel), **image.kernel_facts},
         "agent": {"program": str(image.agent), **image.agent_facts},

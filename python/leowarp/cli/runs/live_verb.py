@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from leowarp.cli import options
+from leowarp.cli.output import note
 
 
 def live(
@@ -24,23 +25,18 @@ def live(
         ),
     ] = "",
     socks: Annotated[
-        int, typer.Option("--socks", metavar="PORT", min=0, max=65535, help="Of the SOCKS5 proxy; 0: any.")
-    ] = 1080,
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Of the SOCKS5 proxy; 0: any.")
+    ] = 1080,  # The default port of a SOCKS proxy (RFC 1928, section 3).
     no_socks: Annotated[bool, typer.Option("--no-socks", help="No proxy.")] = False,
     forward: Annotated[
         list[str] | None,
-        typer.Option(
-            "--forward", metavar="PORT:HOST:PORT", help="Local port that leads to one server; may be repeated."
-        ),
+        typer.Option(metavar="PORT:HOST:PORT", help="Local port that leads to one server; may be repeated."),
     ] = None,
     to_network: Annotated[
         bool, typer.Option("--to-network", help="Let connections leave to other machines, not only to this one.")
     ] = False,
     congestion_control: Annotated[
-        str | None,
-        typer.Option(
-            "--congestion-control", metavar="NAME", help="Congestion control; default: that of the first TCP flow."
-        ),
+        str | None, typer.Option(metavar="NAME", help="Congestion control; default: that of the first TCP flow.")
     ] = None,
     flows: Annotated[bool, typer.Option("--flows/--no-flows", help="Also run the scenario's flows.")] = True,
     set_: options.Settings = None,
@@ -50,14 +46,8 @@ def live(
     trust: options.Trust = False,
 ) -> None:
     """Connect programs of this machine over a scenario's network, in real time. A live session is not repeatable."""
-    from leowarp.cli.output import note
-    from leowarp.running.live import Ways
     from leowarp.running.live import live as run_live
 
-    ways = Ways(
-        origin=origin, destination=destination, socks_port=None if no_socks else socks, forwards=forward or (),
-        to_network=to_network, congestion_control=congestion_control,
-    )  # fmt: skip
     has_terminal = sys.stderr.isatty()
 
     def say(text: str) -> None:
@@ -71,6 +61,8 @@ def live(
         sys.stderr.flush()
 
     run_live(
-        file, ways, options.settings(set_, cc_module, leave_out), flows=flows, kernel=kernel, say=say,
+        file, options.settings(set_, cc_module, leave_out), origin=origin, destination=destination,
+        socks_port=None if no_socks else socks, forwards=forward or (), to_network=to_network,
+        congestion_control=congestion_control, flows=flows, kernel=kernel, say=say,
         status=status if has_terminal else None, trust=trust,
     )  # fmt: skip

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that boot the guest: run, demo, reproduce.
 
-Each verb imports its modules itself, so that `leowarp --help` does not wait for numpy, pandas and matplotlib.
+Each verb imports slow modules itself, so that `leowarp --help` does not wait for numpy, pandas and matplotlib.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import leowarp
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.cli import options
-from leowarp.cli.output import say
-
-if TYPE_CHECKING:
-    from leowarp.results.run import Run
+from leowarp.cli.output import draw_quickly, note, notes, print_error, print_json, print_table, say
+from leowarp.results.run import Run
+from leowarp.running.street import built_image
 
 
 def run(
@@ -37,18 +37,13 @@ def run(
     ] = None,
     seeds: Annotated[
         str | None,
-        typer.Option(
-            "--seeds", metavar="1..10", help="Make a group of runs, one per seed, for instance 1..10 or 1,2,5."
-        ),
+        typer.Option(metavar="1..10", help="Make a group of runs, one per seed, for instance 1..10 or 1,2,5."),
     ] = None,
     jobs: options.AtOnce = None,
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Run a scenario and write a run directory. With --seeds, make one run per seed."""
-    import leowarp
-    from leowarp.cli.output import draw_quickly
-
     settings = options.settings(set_, cc_module, leave_out)
     if seeds is not None:
         from leowarp.cli.printed.group_tables import print_group, stays
@@ -82,13 +77,10 @@ def demo(
     json_: options.Json = False,
 ) -> None:
     """Run Madrid to Tokyo with Reno, CUBIC and BBR, in parallel on all cores. Print a table and make a report."""
-    import leowarp
     from leowarp import report
     from leowarp.base.progress import of_figures, shown
-    from leowarp.cli.output import note
-    from leowarp.cli.printed import comparison
-    from leowarp.cli.runs.guest_verbs import built_image
-    from leowarp.running.standing import stands
+    from leowarp.cli.printed import comparison, group_tables
+    from leowarp.running.seeds import stands
     from leowarp.scenario.names.examples import example_file
 
     if (why := plainfiles.why_not_plain(out)) is not None:
@@ -110,7 +102,7 @@ def demo(
     todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:
         if job not in todo:
-            note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
+            group_tables.stays(Path(job.out))
     # Complete runs of the same plan were excluded above; any other existing directory is unfinished or of another plan,
     # and is replaced.
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, report=True, progress=True)
@@ -190,7 +182,6 @@ def reproduce(
 ) -> None:
     """Make all runs of a study, its figures and a verdict on each claim. The status is 5 if a run failed."""
     from leowarp import study as studies
-    from leowarp.cli.output import note, print_error, print_json, print_table
 
     made = studies.reproduce(
         study, out, samples=samples, duration=duration, quick=quick, fetch=fetch, path=path, capacity=capacity,
@@ -219,7 +210,8 @@ def reproduce(
             )
             for claim in made.claims
         ]
-        print_table(study, ("claim", "verdict", "the study says", "measured here"), rows, text=_CLAIM_TEXT)
+        texts = ("verdict", "the study says", "measured here")
+        print_table(study, ("claim", *texts), rows, text=texts)
         if made.cost:
             say(f"Cost:   {made.cost}")
         say(f"Report: {made.page}")
@@ -235,12 +227,10 @@ def reproduce(
 
 def print_run(run: Run, as_json: bool) -> None:
     """Print the warnings of a new run, its most important numbers, and the commands that print further numbers."""
-    from leowarp.cli.output import note, print_json
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.overview import overview
 
-    for warning in run.warnings:
-        note(f"warning: {warning}")
+    notes("warning", run.warnings)
     if as_json:
         print_json(
             {
@@ -258,6 +248,3 @@ def print_run(run: Run, as_json: bool) -> None:
         say(f"Report:      {run.report}")
     say(f"All scalars: leowarp show {shlex.quote(str(run.path))} --metrics")
     sys.stdout.flush()
-
-
-_CLAIM_TEXT = ("verdict", "the study says", "measured here")

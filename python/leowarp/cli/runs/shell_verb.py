@@ -10,6 +10,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
+from leowarp.cli.output import note
 
 
 def shell(
@@ -18,7 +19,7 @@ def shell(
         list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="Program and its arguments; default: a shell.")
     ] = None,
     at: Annotated[
-        str, typer.Option("--at", metavar="STATION", help="Station at whose host it runs; default: the first one.")
+        str, typer.Option(metavar="STATION", help="Station at whose host it runs; default: the first one.")
     ] = "",
     stdin: Annotated[
         bool, typer.Option("--stdin", "-i", help="Read standard input to its end, and pass it to the command.")
@@ -32,7 +33,6 @@ def shell(
 ) -> None:
     """Open a shell at a host. Virtual time pauses while the shell waits for you. If you give a command, only this
     command runs, and its exit code is returned."""
-    from leowarp.cli.output import note
     from leowarp.running.by_hand import shell as run_shell
     from leowarp.running.by_hand import station_of
     from leowarp.scenario import plan_of

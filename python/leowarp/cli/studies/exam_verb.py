@@ -12,7 +12,7 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from leowarp.exam import Exam, Subject
@@ -34,7 +34,7 @@ def exam(
     ] = False,
     case: Annotated[
         list[str] | None,
-        typer.Option("--case", metavar="CASE", help="Only this case or suite (rfc9743, bbr, leo); may be repeated."),
+        typer.Option(metavar="CASE", help="Only this case or suite (rfc9743, bbr, leo); may be repeated."),
     ] = None,
     baseline: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Compare with an earlier exam: its directory or exam.json.")
@@ -78,8 +78,6 @@ def exam(
         raise ScenarioError("no congestion control is named", hint="leowarp exam cubic, or --cc-module FILE.c")
     taken = taken_by(Subject(algorithm, modules, kernel), out)
     if json_:
-        from leowarp.cli.output import print_json
-
         print_json({"path": str(taken.path), "page": str(taken.page)} | taken.document())
     else:
         _print(taken)
@@ -92,7 +90,6 @@ def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool, s
     """Run the exam of each algorithm, and write a page that compares the algorithms. The exit status is 0 even if an
     algorithm fails a case, because this is a result and no error."""
     from leowarp.base import plainfiles
-    from leowarp.cli.output import print_json, print_table
     from leowarp.exam import Subject
     from leowarp.exam.comparison import comparison_text, mean_ranks, rank_in_words, ranks_of_seeds
     from leowarp.scenario.network.hosts import CONGESTION_CONTROLS
@@ -133,7 +130,6 @@ def _command(subject: Subject, is_named: bool, seeds: int) -> str:
 
 def _print(taken: Exam) -> None:
     """Print one line per case, the number of cases per verdict, and the reasons of failures."""
-    from leowarp.cli.output import print_table
     from leowarp.exam.verdict import spread_in_words
 
     rows = []
@@ -151,7 +147,6 @@ def _print(taken: Exam) -> None:
 
 
 def _print_baseline(taken: Exam, earlier: dict[str, object]) -> None:
-    from leowarp.cli.output import print_table
     from leowarp.exam.taken import changed
 
     rows = changed([each.row(taken.path) for each in taken.judged], earlier)

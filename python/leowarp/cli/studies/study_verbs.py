@@ -15,8 +15,7 @@ import typer
 
 from leowarp.base.errors import INTERRUPTED_EXIT_CODE, TraceError
 from leowarp.cli import options
-from leowarp.cli.options import ProgressKind, Shown
-from leowarp.cli.output import note, say
+from leowarp.cli.output import note, print_json, print_table, say
 from leowarp.cli.studies.groups import with_default
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def run(
         typer.Option(metavar="ADDRESS", help="Let the workers of a Dask scheduler make the runs: tcp://HOST:8786"),
     ] = None,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make the missing runs of a study (the word `run` may be left out). The status is 5 if a run failed."""
     from leowarp import study as studies
@@ -93,7 +92,6 @@ def status(directory: StudyDirectory, json_: options.Json = False) -> None:
     """Show the progress of a study, its failures, and the process that is running the study."""
     from dataclasses import asdict
 
-    from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.status import study_status
 
     state = study_status(directory)
@@ -115,15 +113,13 @@ def run_again(
     force: options.Force = False,
     trust: options.Trust = False,
     json_: options.Json = False,
-    progress: Shown = ProgressKind.auto,
+    progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
     """Make one run of a study again as a whole run directory. The exit status is 1 if a scalar of the new run differs
     from the stored row."""
-    from leowarp.cli.options import progress_of as of_a_run
-    from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.again import run_again as made_again
 
-    made = made_again(directory, run_id, out, force=force, progress=of_a_run(progress), trust=trust)
+    made = made_again(directory, run_id, out, force=force, progress=options.progress_of(progress), trust=trust)
     for name, (stored, now) in made.origin.items():
         note(f"{name} is not that of the study: {stored} then, {now} now")
     if json_:
@@ -143,12 +139,7 @@ def run_again(
 
 
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
-    """Print the number of runs of a study and what they vary, without a run or a kernel build.
-
-    file: A study file, or a study's directory.
-    out: The study's directory, as for `study run`.
-    """
-    from leowarp.cli.output import print_json, print_table
+    """Print the number of runs of a study and what they vary, without a run or a kernel build."""
     from leowarp.study.sweep.estimate import dry_run
 
     forecast = dry_run(file, out)
@@ -166,13 +157,8 @@ def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
-    """Print the number of runs, the path of the results, and the messages of the first failures.
-
-    Failures are printed on stderr, with and without ``--json``. With ``--json``, stdout has only the JSON object, which
-    lists all failures.
-    """
-    from leowarp.cli.output import print_json, print_table
-
+    """Print the number of runs, the path of the results, and the messages of the first failures. Failures are printed
+    on stderr, because with ``--json`` stdout has only the JSON object, which lists all failures."""
     # Only one column is read, because a large study has hundreds of columns.
     runs = len(made.table(["run_id"]))
     failures = {run_id: error.message for run_id, error in made.failures.items()}
@@ -194,10 +180,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 
 
 def _note_more(failed: int, path: Path) -> None:
-    """Print the number of failures that were not listed, and the command that repeats failed runs.
-
-    failed: The total number of failed runs. If no run failed, nothing is printed.
-    """
+    """Print the number of failures that were not listed, and the command that repeats failed runs."""
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
     if failed:
@@ -205,11 +188,6 @@ def _note_more(failed: int, path: Path) -> None:
 
 
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
-    """Return the state of a study as rows of a table.
-
-    Returns: list of (quantity, value). Values are texts. If some runs are no longer part of the study, one row contains
-        the number of these runs.
-    """
     lines = [
         ("runs", f"{state.total:,}"),
         ("done", f"{state.done:,}"),
@@ -222,11 +200,8 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
     return lines
 
 
-def progress_of_study(kind: ProgressKind) -> bool | OnStudyProgress:
-    """Return the value for the argument `progress` of `run_study`. For JSON, the value is a callable. For the other
-    kinds, it is a bool that says whether the progress is displayed."""
-    if kind is ProgressKind.json:
-        from leowarp.study.sweep.display import json_lines
+def progress_of_study(kind: options.ProgressKind) -> bool | OnStudyProgress:
+    """Return the value for the argument `progress` of `run_study`, as `options.progress_of` does for a run."""
+    from leowarp.study.sweep.display import json_lines
 
-        return json_lines
-    return kind is ProgressKind.auto
+    return json_lines if kind is options.ProgressKind.json else kind is options.ProgressKind.auto

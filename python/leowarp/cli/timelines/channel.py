@@ -25,6 +25,14 @@ FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
 """The levels of received power that the table lists, in dB relative to line of sight. The Es/N0 of each level is
 printed beside it, because Es/N0 determines whether a codeword can be decoded."""
 
+_LEVELS = (
+    ("state_share", "share of time, {state}", 100, "%", 2),
+    ("dwell", "mean stay, {state}", 1, "s", 3),
+    ("quantile", "quantile {percent:g} % of the level", 1, "dB", 2),
+    ("mean_power", "mean power", 1, "dB", 2),
+)
+"""The statistics that are printed: the text of a row, and the factor, unit and number of digits of its values."""
+
 Row = tuple[str | None, ...]
 
 
@@ -32,7 +40,6 @@ Row = tuple[str | None, ...]
 class MobileChannel:
     """The mobile channel of a plan, until the run's duration.
 
-    mobile: The plan's section `[mobile]`.
     fading: The fading model. None means that the last hop always has line of sight (``fading = false``).
     realisation: The power, the codewords and their outcomes, the same as in a run of this plan.
     """
@@ -48,27 +55,16 @@ class MobileChannel:
         `spacing_ns`."""
         return self.realisation.power
 
-    @property
-    def steady(self) -> bool:
-        """Whether the power is constant: there is no fading, or the terminal does not move."""
-        return self.power.frozen
-
     @cached_property
     def statistics(self) -> pa.Table:
-        """Return the statistics of the series beside the model's closed forms, with the columns
-        `timeline.channel.statistics.COLUMNS`.
-
-        Returns: One row per statistic: name, state or level, value, and closed form (null if there is none). The table
-            is computed only once.
-        """
+        """The statistics of the series beside the model's closed forms, with the columns
+        `timeline.channel.statistics.COLUMNS`."""
         return statistics(self.power, self.fading)
 
 
 def channel_of(plan: Plan, source: str) -> MobileChannel:
-    """Return the mobile channel of a run with this plan.
+    """Return the mobile channel of a run with this plan. `source` is the name of the scenario in messages.
 
-    source: The name of the scenario as typed, for messages.
-    Returns: The channel from 0 to the run's duration.
     Raises ScenarioError if the plan has no mobile channel.
     """
     if not isinstance(plan.medium, Mobile):
@@ -83,10 +79,7 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
 
 
 def title(channel: MobileChannel) -> str:
-    """Return a text with scenario, environment, speed, carrier, duration and seed.
-
-    Returns: One line. If the channel has no fading, the line has only scenario, duration and seed.
-    """
+    """Return a line with scenario, environment, speed, carrier, duration and seed."""
     run = f"{channel.plan.run.duration_ns / 1e9:g} s, seed {channel.plan.run.seed}"
     if channel.fading is None:
         return f"{channel.plan.name}: no fading, {run}"
@@ -98,40 +91,23 @@ def title(channel: MobileChannel) -> str:
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """Return rows that compare the power series with its model. The rows contain the shares and durations of the
-    states, the quantiles, and the mean.
-
-    Returns: list of (name, value, closed form). Values are texts with units. None, which a table shows as a dash, means
-        that the state or level did not occur, or that there is no closed form.
-    """
-    rows = channel.statistics.to_pylist()
-
-    def line(name: str, row: dict[str, Any], scale: float, unit: str, digits: int) -> Row:
-        """Return the row of one statistic: its name, its value, and the value of its closed form. `scale` multiplies
-        both values."""
-        return name, *(
-            None if row[key] is None else f"{row[key] * scale:.{digits}f} {unit}" for key in ("value", "closed_form")
-        )
-
-    shares = [
-        line(f"share of time, {row['state']}", row, 100, "%", 2) for row in rows if row["statistic"] == "state_share"
-    ]
-    dwells = [line(f"mean stay, {row['state']}", row, 1, "s", 3) for row in rows if row["statistic"] == "dwell"]
-    levels = [
-        line(f"quantile {100 * row['at']:g} % of the level", row, 1, "dB", 2)
-        for row in rows
-        # A terminal has space only for some of the quantiles; JSON includes all of them.
-        if row["statistic"] == "quantile" and row["at"] in QUANTILES
-    ]
-    means = [line("mean power", row, 1, "dB", 2) for row in rows if row["statistic"] == "mean_power"]
-    return [*shares, *dwells, *levels, *means]
+    """Return rows that compare the power series with its model: name, value, closed form. None means that the state or
+    level did not occur, or that there is no closed form."""
+    found: list[Row] = []
+    for statistic, name, scale, unit, digits in _LEVELS:
+        for row in channel.statistics.to_pylist():
+            # A terminal has space only for some of the quantiles; JSON includes all of them.
+            if row["statistic"] != statistic or (statistic == "quantile" and row["at"] not in QUANTILES):
+                continue
+            values = (row["value"], row["closed_form"])
+            texts = (None if value is None else f"{value * scale:.{digits}f} {unit}" for value in values)
+            found.append((name.format(state=row["state"], percent=100 * (row["at"] or 0)), *texts))
+    return found
 
 
 def fade_rows(channel: MobileChannel) -> list[Row]:
-    """Return rows about fades: level, Es/N0, crossings per second and mean duration of a fade.
-
-    Returns: One row for each of `FADE_LEVELS_DB` that the statistics have. The duration is None if there was no fade.
-    """
+    """Return one row for each of `FADE_LEVELS_DB` that the statistics have: level, Es/N0, crossings per second and mean
+    duration of a fade (None if there was none)."""
     by_level: dict[float, dict[str, Any]] = {}
     for row in channel.statistics.to_pylist():
         if row["statistic"] in ("crossing_rate", "fade_duration") and row["at"] in FADE_LEVELS_DB:
@@ -148,11 +124,7 @@ def fade_rows(channel: MobileChannel) -> list[Row]:
 
 def codeword_rows(channel: MobileChannel) -> list[Row]:
     """Return one row per number of retransmissions: the share of codewords decoded after this number, and the delay
-    until decoding. The last row has the share of lost codewords.
-
-    Returns: list of (outcome, share, delay). The delay of a codeword after n retransmissions is first_delay + n *
-        retransmission_delay. For lost codewords, the delay is None.
-    """
+    until decoding. The last row has the share of lost codewords."""
     harq, outcomes = harq_of(channel.mobile), channel.realisation.outcomes
     rows: list[Row] = [
         (
@@ -167,12 +139,7 @@ def codeword_rows(channel: MobileChannel) -> list[Row]:
 
 
 def link_rows(channel: MobileChannel) -> list[Row]:
-    """Return the parameters of the link layer.
-
-    Returns: list of (quantity, value). The rows are Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols.
-        Values are texts with units.
-    """
-    # --json prints the same numbers, because both use `harq_numbers`.
+    """Return the parameters of the link layer as texts with units."""
     numbers = harq_numbers(channel)
     harq = harq_of(channel.mobile)
     if numbers["threshold_bits"] is None:
@@ -193,11 +160,8 @@ def link_rows(channel: MobileChannel) -> list[Row]:
 
 
 def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
-    """Return the outcomes of all codewords, and the parameters of the link layer.
-
-    Returns: The fields of `media.mobile.described`, and two more: ``symbol_rate_hz`` of first transmissions, and
-        ``threshold_bits``. The latter is None if the threshold depends on the rate of the code.
-    """
+    """Return the fields of `media.mobile.described`, and two more: ``symbol_rate_hz`` of first transmissions, and
+    ``threshold_bits`` (None if the threshold depends on the rate of the code)."""
     harq = harq_of(channel.mobile)
     # The rate is the number of symbols (bits divided by bits per symbol) per codeword period. A radio band must carry
     # this rate even if no codeword is retransmitted.
@@ -212,16 +176,11 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
 
 
 def as_json(channel: MobileChannel) -> dict[str, Any]:
-    """Return the channel as a JSON object. The object's statistics have the columns of
-    `timeline.channel.statistics.COLUMNS`.
-
-    Returns: The entries of `about`. The result also has ``statistics`` (a list of rows), ``harq`` (as from
-        `harq_numbers`) and ``warnings``.
-    """
+    """Return the channel as a JSON object."""
     return about(channel) | {
         "spacing_ns": channel.power.spacing_ns,
         "samples": len(channel.power.level_db),
-        "is_steady": channel.steady,
+        "is_steady": channel.power.frozen,
         "statistics": channel.statistics.to_pylist(),
         "harq": harq_numbers(channel),
         "warnings": warnings_about(channel.plan, channel.mobile),
@@ -229,11 +188,7 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 
 
 def about(channel: MobileChannel) -> dict[str, object]:
-    """Return the inputs from which the channel is computed, as a dict.
-
-    Returns: A dict from name to value. Each name ends with the unit. Values about fading are None if there is no
-        fading.
-    """
+    """Return the inputs from which the channel is computed. Values about fading are None if there is no fading."""
     fading = channel.fading
     return {
         "scenario": channel.plan.name,

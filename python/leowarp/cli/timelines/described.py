@@ -12,6 +12,7 @@ import numpy as np
 from leowarp.base.errors import ScenarioError
 from leowarp.base.flownames import FlowKey, named
 from leowarp.cli.results.look_verbs import plan_of
+from leowarp.results.run import Run
 from leowarp.scenario import Plan
 from leowarp.scenario.schema import Access, Measured
 from leowarp.timeline.recordings import Description, Measurement, read, read_capacity
@@ -60,10 +61,8 @@ def measurements(
 
 
 def _of_plan(plan: Plan, source: str) -> Measurement:
-    """Return the plan's measured path or access link as a measurement.
-
-    For an access link, the timeline is sampled from gateway to terminal (down) and from terminal to gateway (up).
-    """
+    """Return the plan's measured path or access link as a measurement. For an access link, the timeline is sampled from
+    gateway to terminal (down) and from terminal to gateway (up)."""
     if isinstance(plan.medium, Measured):
         return measurement_of(plan.medium, plan.run.start_ns + plan.run.duration_ns)
     if not isinstance(plan.medium, Access):
@@ -82,8 +81,6 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 def _of_run(path: Path) -> list[Measurement]:
     """Return one measurement for each ping flow with replies. A measurement contains the sending times and round trips
     of the probes. A round trip is nan if the probe or its reply was lost."""
-    from leowarp.results.run import Run
-
     run = Run(path)
     plan, echoes = run.plan, run.table("echoes")
     pings = []
@@ -145,8 +142,6 @@ def lines(description: Description) -> dict[str, str]:
 
 
 def _delay_lines(description: Description) -> dict[str, str]:
-    """Return the mean and quantiles of the round trips in ms. If there are no round trips, return those of the one-way
-    delays."""
     if description.mean_ns is None:
         return {"delay": "every probe was lost"}
     values = {"delay, mean": f"{description.mean_ns / 1e6:.3f} ms"}
@@ -159,11 +154,8 @@ def _delay_lines(description: Description) -> dict[str, str]:
 
 
 def _schedule_lines(description: Description) -> dict[str, str]:
-    """Return lines about three things: the reconfigurations found in the data, the steps between slots, and the spikes.
-
-    Times are on the measurement's clock. If the measurement's date and time are known, each time is also given as a
-    second of the minute.
-    """
+    """Return lines about the reconfigurations found in the data, the steps between slots, and the spikes. Times are on
+    the measurement's clock."""
     heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
     spikes = {"spikes": f"{len(description.spikes)}"}
     if description.spikes:
@@ -242,11 +234,6 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 
 
 def _loss_lines(description: Description) -> dict[str, str]:
-    """Return lines about the lost probes: their number, the runs of lost probes, and the number near a reconfiguration.
-
-    "Near" means at most 1 s before or after a reconfiguration. For comparison, the lines also contain the share of all
-    probes that were sent near a reconfiguration.
-    """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if loss.over_time_ratio is not None:
@@ -289,8 +276,7 @@ def _table_loss_lines(loss: Loss) -> dict[str, str]:
 
 
 def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
-    """Return one row per slot. A row has the begin, the smallest delay, the step from the previous slot, and the
-    spike."""
+    """Return one row per slot: its begin, the smallest delay, the step from the previous slot, and the spike."""
     return [
         (f"{slot.t_ns / 1e9:.3f} s", _ms(slot.base_ns), _ms(slot.step_ns), _ms(slot.spike_ns))
         for slot in description.slots
@@ -317,17 +303,14 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
-    """Return the quantiles of a rate at the `shares`, as text in Mbit/s. The text is "none" if there are no values. For
-    example, a constant capacity has no changes."""
-    return (
-        ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"
-        if rate_by_share_bps
-        else "none"
-    )
+    # There may be no values, because a constant capacity has no changes.
+    if not rate_by_share_bps:
+        return "none"
+    return ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"
 
 
 def _chance(ratio: float) -> str:
-    """Return a confidence as text, at most 99.9 %, because no data can prove 100 %."""
+    # The text has at most 99.9 %, because no data can prove 100 %.
     return f"{min(100 * ratio, 99.9):.3g} %"
 
 

@@ -11,7 +11,8 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import notes, print_json, print_table, say
+from leowarp.cli.results.look_verbs import time_ns
 
 Received = Annotated[
     bool,
@@ -33,7 +34,7 @@ def fit(
             "reads).",
         ),
     ],
-    profile: Annotated[str, typer.Option("--profile", help="Profile whose keys are fitted: starlink.")] = "starlink",
+    profile: Annotated[str, typer.Option(help="Profile whose keys are fitted: starlink.")] = "starlink",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Preset file that is written, for access.preset.")
     ] = None,
@@ -47,10 +48,8 @@ def fit(
 
     The result is a preset: access.preset = "my-dish.toml" in a scenario, or --set access.preset=my-dish.toml.
     """
-    from leowarp.base import plainfiles, units
+    from leowarp.base import plainfiles
     from leowarp.base.spelling import one_of
-    from leowarp.cli.output import note, print_json, print_table
-    from leowarp.cli.results.look_verbs import parsed
     from leowarp.cli.timelines.described import measurements
     from leowarp.fitting import fit as fitted
     from leowarp.fitting import preset_text
@@ -69,7 +68,7 @@ def fit(
     if out is not None and out.exists() and not force:
         raise ScenarioError(f"{out} is there already", "add --force to replace it, or name another file")
     names = parsed_columns(columns) if columns else None
-    interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
+    interval_ns = time_ns("--interval", interval) if interval else None
     found = [one for file in files for one in measurements(file, "auto", interval_ns, None, None, names)]
     result = fitted([one.as_sent() if received else one for one in found], profile=profile)
     text = preset_text(result)
@@ -80,8 +79,7 @@ def fit(
         print_json({"profile": profile, "fitted": chosen, "untold": result.untold})
         return
     for one in found:
-        for line in one.notes:
-            note(f"{one.source}: {line}")
+        notes(one.source, one.notes)
     print_table(
         f"{profile}, fitted",
         ("key", "value", f"{LEVEL_TEXT} interval", "n", "of", "recording"),

@@ -12,8 +12,8 @@ import typer
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.cli import options
-from leowarp.cli.output import say
-from leowarp.cli.results.look_verbs import parsed, plan_of
+from leowarp.cli.output import notes, print_json, print_table, say
+from leowarp.cli.results.look_verbs import plan_of, time_ns
 from leowarp.cli.studies.groups import with_default
 from leowarp.cli.timelines.fit_verb import Interval
 
@@ -34,8 +34,8 @@ def show(
     file: options.ScenarioFile,
     events: Annotated[bool, typer.Option("--events", help="Print every event, not only their numbers.")] = False,
     from_: Annotated[str, typer.Option("--from", help="Events from this time on.")] = "0 s",
-    to: Annotated[str, typer.Option("--to", help="Only events before this time; default: the run's end.")] = "",
-    node: Annotated[str, typer.Option("--node", help="Only events that name this node.")] = "",
+    to: Annotated[str, typer.Option(help="Only events before this time; default: the run's end.")] = "",
+    node: Annotated[str, typer.Option(help="Only events that name this node.")] = "",
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
@@ -44,26 +44,23 @@ def show(
     from leowarp import ephemeris as skies
     from leowarp import media
     from leowarp import timeline as rooms
-    from leowarp.base import units
-    from leowarp.cli.output import note, print_json, print_table
     from leowarp.scenario.schema import Access
     from leowarp.timeline.metadata import TimelineMetadata
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     sky = skies.ephemeris_of(resolved)
     table = media.timeline_of(resolved, sky)
-    begin_ns = parsed(units.TIME, "--from", from_)
+    begin_ns = time_ns("--from", from_)
     # By default, the end is 1 ns after the run's duration. Events at the end of the run are then included. Events
     # exactly at the time of --to are excluded.
-    end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
+    end_ns = time_ns("--to", to) if to else resolved.run.duration_ns + 1
     rows = [
         # An event fills only the columns of its kind; the other columns are null and are left out.
         {key: value for key, value in row.items() if value is not None}
         for row in table.to_pylist()
         if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
     ]
-    for text in rooms.warnings_of(table):
-        note(f"warning: {text}")
+    notes("warning", rooms.warnings_of(table))
     if json_:
         print_json(rooms.describe(table) | ({"events": rows} if events else {}))
     elif events:
@@ -85,8 +82,6 @@ def show(
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
-    from leowarp.cli.output import print_table
-
     # The output starts with the slot that is valid at --from, although this slot began earlier.
     held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
     print_table(
@@ -120,13 +115,12 @@ _Columns = Annotated[
 
 
 def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
-    """Return the interval in ns and the names of the columns. None means that the user did not type this option."""
-    from leowarp.base import units
+    """Return the interval in ns and the names of the columns, or None for an option that was not typed."""
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
     if format_ not in FORMATS:
         raise ScenarioError(f"--format: {format_} is no format", one_of(format_, FORMATS))
-    interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
+    interval_ns = time_ns("--interval", interval) if interval else None
     # The limits are the same as for the scenario key `measured.interval`.
     if interval_ns is not None and not 1_000 <= interval_ns <= 3_600_000_000_000:
         raise ScenarioError(f"--interval {interval}: outside 1 us to 1 h", "say how far apart the probes were")
@@ -143,26 +137,22 @@ def describe(
             "also compressed by gzip or zstd), a scenario, or a run (its pings).",
         ),
     ],
-    capacity: Annotated[
-        Path | None, typer.Option("--capacity", help="Capacity of the path, for one file of delays.")
-    ] = None,
+    capacity: Annotated[Path | None, typer.Option(help="Capacity of the path, for one file of delays.")] = None,
     format_: _Format = "auto",
     interval: Interval = "",
     columns: _Columns = "",
     slots: Annotated[bool, typer.Option("--slots", help="A line for each reconfiguration, too.")] = False,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw the measurement into this file (.svg, .pdf or .png).")
+        Path | None, typer.Option(help="Draw the measurement into this file (.svg, .pdf or .png).")
     ] = None,
     folded: Annotated[
-        Path | None,
-        typer.Option("--folded", help="Draw delay and loss over the phase of the period (.svg, .pdf or .png)."),
+        Path | None, typer.Option(help="Draw delay and loss over the phase of the period (.svg, .pdf or .png).")
     ] = None,
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
     """Summarise a measured path: its delays, spikes, losses and capacity, and the reconfigurations found in the
     data."""
-    from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines.described import as_json, lines, measurements, slot_lines
     from leowarp.timeline.recordings import describe as described
 
@@ -172,7 +162,9 @@ def describe(
         for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
             # If a measurement contains only a capacity, it has no series of delays. Such a measurement is described,
             # too.
-            names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
+            # One-way delays are differences between two clocks, so they only stand in for missing round trips.
+            implied = ("down", "up") if measurement.round_trip is not None else ()
+            names: list[str | None] = [name for name in measurement.series if name not in implied]
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
         from leowarp.report.curves.measured import measured_figure
@@ -189,8 +181,7 @@ def describe(
         return
     # A measurement is described once, even if it has several series of delays.
     for measurement in dict.fromkeys(measurement for measurement, _ in described_series):
-        for text in measurement.notes:
-            note(f"{measurement.source}: {text}")
+        notes(measurement.source, measurement.notes)
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
     # The lines of the first file come first, in their order. After them come the lines that only other files have.
@@ -213,7 +204,6 @@ def convert(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Convert a measurement to the CSV that describe and [measured] read."""
-    from leowarp.cli.output import note
     from leowarp.cli.timelines.described import measurements
     from leowarp.timeline.recordings.written import csv_of, csv_path, write_csv
 
@@ -225,8 +215,7 @@ def convert(
     # A file contains exactly one measurement. Only a run can contain several measurements, one per flow, and runs are
     # rejected above.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
-    for text in measurement.notes:
-        note(f"{measurement.source}: {text}")
+    notes(measurement.source, measurement.notes)
     rows = write_csv(csv_of(measurement), target)
     say(f"{target}: {rows} rows, from {measurement.format}")
 
@@ -235,17 +224,16 @@ def convert(
 def channel(
     file: options.ScenarioFile,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw the power series into this file (.svg, .pdf or .png).")
+        Path | None, typer.Option(help="Draw the power series into this file (.svg, .pdf or .png).")
     ] = None,
     series: Annotated[
-        Path | None, typer.Option("--series", help="Write the power series into this file (.parquet or .csv).")
+        Path | None, typer.Option(help="Write the power series into this file (.parquet or .csv).")
     ] = None,
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
     """Show how a mobile channel fades, next to the values of its model. Also show the outcome of hybrid ARQ for all
     codewords."""
-    from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines import channel as channels
     from leowarp.media.mobile import warnings_about
     from leowarp.timeline.channel.series import check_suffix, write_series
@@ -262,9 +250,9 @@ def channel(
     if json_:
         print_json(channels.as_json(drawn))
         return
-    for text in warnings_about(drawn.plan, drawn.mobile):
-        note(f"warning: {text}")
-    if drawn.steady:
+    notes("warning", warnings_about(drawn.plan, drawn.mobile))
+    # The power is constant if there is no fading, or if the terminal does not move.
+    if drawn.power.frozen:
         say(f"{channels.title(drawn)}: the level is {float(drawn.power.level_db[0]):.2f} dB throughout")
     else:
         print_table(
@@ -278,15 +266,8 @@ def channel(
 _SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "capacity"}
 
 
-def _implied(measurement: Measurement) -> tuple[str, ...]:
-    """Return the series that the verb does not describe. One-way delays are differences between two clocks. One-way
-    delays are described only if there are no round trips."""
-    return ("down", "up") if measurement.round_trip is not None else ()
-
-
 def _event(row: dict[str, Any]) -> str:
-    """Return the text of an event. The text begins with the event's link (both ends) or node. All columns that are not
-    null follow."""
+    """Return the text of an event: its link (both ends) or node, and all columns that are not null."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])

@@ -12,7 +12,8 @@ import typer
 
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
-from leowarp.cli.output import say
+from leowarp.cli.output import note, notes, print_json, print_table, say
+from leowarp.cli.results.look_verbs import time_ns
 from leowarp.cli.timelines.fit_verb import Columns, Interval, Received
 
 
@@ -34,12 +35,10 @@ def validate(
         Path | None,
         typer.Option("--recordings", help="Directory of public recordings; default: recordings/ in leowarp's cache."),
     ] = None,
-    longest: Annotated[
-        str, typer.Option("--longest", help="Length of each run; default: the length of its recording.")
-    ] = "",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the profiles.")] = 1,
+    longest: Annotated[str, typer.Option(help="Length of each run; default: the length of its recording.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Of the profiles.")] = 1,
     profile: Annotated[
-        str, typer.Option("--profile", help="Profile with which files are compared: starlink or oneweb.")
+        str, typer.Option(help="Profile with which files are compared: starlink or oneweb.")
     ] = "starlink",
     columns: Columns = "",
     received: Received = False,
@@ -51,10 +50,7 @@ def validate(
     For each recording, the guest repeats the measurement three times: over a replay, over the fitted profile, and over
     the default profile. A missing recording is listed as skipped.
     """
-    from leowarp.base import units
     from leowarp.base.spelling import one_of
-    from leowarp.cli.output import note, print_json, print_table
-    from leowarp.cli.results.look_verbs import parsed
     from leowarp.guest.building.cache import cache_place
     from leowarp.scenario.schema import Access
     from leowarp.scenario.text.key import keys
@@ -88,9 +84,9 @@ def validate(
         recordings_folder=folder,
         columns=parsed_columns(columns) if columns else None,
         received=received,
-        interval_ns=int(parsed(units.TIME, "--interval", interval)) if interval else None,
+        interval_ns=time_ns("--interval", interval) if interval else None,
         profile=profile,
-        longest_ns=int(parsed(units.TIME, "--longest", longest)) if longest else None,
+        longest_ns=time_ns("--longest", longest) if longest else None,
         seed=seed,
         tell=note,
     )
@@ -111,8 +107,7 @@ def validate(
         return
     for one in found:
         if isinstance(one, Validated):
-            for text in one.notes:
-                note(f"{one.name}: {text}")
+            notes(one.name, one.notes)
             # A terminal has no space for columns of quantiles; the page and --json include them.
             print_table(one.name, HEADS, [cells(row) for row in one.rows], text=("quantity", "verdict"))
         else:

@@ -5,7 +5,7 @@ warning."""
 import pytest
 
 from leowarp import ephemeris, media
-from leowarp.running.netem_limit import warnings_of
+from leowarp.running.street import netem_warnings
 from leowarp.scenario import plan_of
 
 SCENARIO = """
@@ -43,5 +43,5 @@ def test_small_packets_beyond_the_limit_are_warned_of(tmp_path, model, payload, 
     file.write_text(SCENARIO.format(model=model, payload=payload, queue=queue))
     plan = plan_of(file)
     sky = ephemeris.ephemeris_of(plan)
-    found = warnings_of(plan, media.timeline_of(plan, sky, media.routes_of(plan, sky)))
+    found = netem_warnings(plan, media.timeline_of(plan, sky, media.routes_of(plan, sky)))
     assert ["netem's limit on a link is 8,357 packets" in text for text in found] == [True] * warned
