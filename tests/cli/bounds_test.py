@@ -36,8 +36,8 @@ VERBS = (
 LOADED = ("leowarp.media.constellation", "leowarp.metrics", "leowarp.report", "leowarp.view", "scipy.spatial")
 """The modules that the verbs import."""
 
-# Each call runs in a forked process, because a new Python process would need two seconds to load libraries. The tests of
-# a module share the process that forks.
+# Each call runs in a forked process, because a new Python process would need two seconds to load libraries. The tests
+# share the process that forks.
 CALLS = """
 import importlib, json, os, resource, sys
 from leowarp.cli import main
@@ -215,7 +215,8 @@ def answers(call, bomb, one, other, tmp_path, verbs):
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_directory_that_would_take_all_memory_is_refused_within_a_gibibyte(call, one, other, tmp_path, name):
-    found = list(answers(call, BOMBS[name], one, other, tmp_path, (("show", "R", "--metrics"), ("show", "R", "--links"))))
+    verbs = (("show", "R", "--metrics"), ("show", "R", "--links"))
+    found = list(answers(call, BOMBS[name], one, other, tmp_path, verbs))
     assert any(status == 5 and "cannot read" in text for status, text in found), found
 
 
