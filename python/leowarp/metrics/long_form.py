@@ -30,7 +30,7 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 if TYPE_CHECKING:
-    from leowarp.metrics.compute import Metrics
+    from leowarp.metrics.numbers import Numbers
 
 MOST_STEPS = 50_000
 """A path delay is stored completely if it has at most this number of steps. Only the delay of a channel has more steps,
@@ -45,7 +45,7 @@ REORDERING_METRICS = {
 """A dict from reordering scope to the prefix of its metrics and the column that becomes `t_ns`."""
 
 
-def long_form(result: Metrics) -> pd.DataFrame:
+def long_form(result: Numbers) -> pd.DataFrame:
     """Return all numbers of a run, one per row, with the columns of `LONG_COLUMNS`.
 
     The row order is: scalars, route changes, recoveries, causes, reordering and its histograms, goodput, RTT, shares,
@@ -55,7 +55,7 @@ def long_form(result: Metrics) -> pd.DataFrame:
     return _table(list(_pieces(result))).to_pandas(types_mapper=nullable.get)
 
 
-def _pieces(result: Metrics) -> Iterator[_Piece]:
+def _pieces(result: Numbers) -> Iterator[_Piece]:
     """Yield all numbers of a run in the order of their rows. Most are computed only when the caller asks for them."""
     yield _scalars(result.summary)
     yield from _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
@@ -160,7 +160,7 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     return pd.DataFrame({"t_ns": grid_ns, "delay_ns": at_start})
 
 
-def write_long_form(result: Metrics, path: Path) -> None:
+def write_long_form(result: Numbers, path: Path) -> None:
     """Write the long form as Parquet.
 
     Each series is computed only when it is written. All rows of 2,000 flows would take 5 GB. An existing file is

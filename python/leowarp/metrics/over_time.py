@@ -23,7 +23,7 @@ from leowarp.trace.bbr import BBR_CONTROLS, BBR_GAINS, bbr_modes
 from leowarp.trace.schema.hosts import BBR_MODES
 
 if TYPE_CHECKING:
-    from leowarp.metrics.compute import Metrics
+    from leowarp.metrics.numbers import Numbers
 
 QUEUE_GRID_NS = 10_000_000
 """The queues of a path are added up at instants this far apart."""
@@ -53,7 +53,7 @@ class Series:
         """Return the word for the number of a state. A state of a newer version has its number as word."""
         return self.words.get(number, str(number))
 
-    def of_flow(self, numbers: Metrics, flow: int) -> tuple[np.ndarray, np.ndarray]:
+    def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the times (int64, ns) and values (float64, in `unit`), both of shape (n,). Missing values are nan.
 
         Raises TraceError if the run did not record the required table.
@@ -82,23 +82,23 @@ def series_of(text: str) -> Series:
     raise ScenarioError(f"there is no series {text!r:.60}", hint=f"{meant}one of {', '.join(names.values())}")
 
 
-def _goodput(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _goodput(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     frame = goodput(numbers.tables, flow, name.removeprefix("goodput_").removesuffix("_bps"))
     return frame["t_ns"].to_numpy(dtype="int64"), floats(frame["goodput_bps"])
 
 
-def _path_delay(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _path_delay(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     ends = numbers.flows[flow]
     frame = numbers.path_delay[ends.source, ends.destination]
     return frame["t_ns"].to_numpy(dtype="int64"), floats(frame["delay_ns"])
 
 
-def _share(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _share(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     mine = numbers.shares[numbers.shares["flow"] == flow]
     return mine["t_ns"].to_numpy(dtype="int64"), floats(mine[name])
 
 
-def _path_queue(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _path_queue(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     ends = numbers.flows[flow]
     grid = np.arange(0, numbers.end_ns, QUEUE_GRID_NS, dtype="int64")
     total = np.zeros(len(grid))
@@ -107,7 +107,7 @@ def _path_queue(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.
     return grid, total
 
 
-def _sampled(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     samples = numbers.tables.of_flow("sockets", flow)
     value = floats(samples[name])
     # 0 means that the sender has no RTT sample yet.
@@ -124,19 +124,19 @@ def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
     return bbr_modes(*(floats(samples[gain]) for gain in BBR_GAINS))
 
 
-def _bbr_mode(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _bbr_mode(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     samples = numbers.tables.of_flow("sockets", flow)
     return samples["t_ns"].to_numpy(dtype="int64"), flow_bbr_modes(numbers.flows[flow], samples)
 
 
-def _probed(numbers: Metrics, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     echoes = numbers.tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent
 
 
 _FROM = "mean rate from t_ns to the next sample, of "
-_COMPUTED: dict[str, Callable[[Metrics, int, str], tuple[np.ndarray, np.ndarray]]] = {
+_COMPUTED: dict[str, Callable[[Numbers, int, str], tuple[np.ndarray, np.ndarray]]] = {
     **{f"goodput_{series}_bps": _goodput for series in GOODPUT_SERIES},
     "path_delay_ns": _path_delay,
     "path_queue_pkts": _path_queue,

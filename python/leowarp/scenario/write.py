@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leowarp.base.units import BYTES, PACKETS
 from leowarp.scenario.media.constellation import ELEMENT_KEYS, SHAPE_KEYS, WALKER_KEYS, Constellation
@@ -18,18 +18,15 @@ from leowarp.scenario.text.key import InputFile, Key, keys
 from leowarp.scenario.workload.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.workload.modules import parameter_as_written
 
-if TYPE_CHECKING:
-    # `schema` imports this module.
-    from leowarp.scenario.schema import Plan
-
 SCHEMA_VERSION = 1
 
 
 # Implements RFC 4737, 1.3 (context).
 # Implements RFC 4737, 6 (packet generation).
-def plan_text(plan: Plan) -> str:
+def plan_text(plan: Any) -> str:
     """Return the plan as a scenario text.
 
+    plan: A `Plan`. Its type is not named here, because `schema` imports this module.
     Returns: The TOML text. Keys that have no effect with the plan's medium are left out, because a text with them is
         rejected.
     """
@@ -42,7 +39,7 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(plan: Any) -> Iterator[str]:
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
     yield f"schema = {SCHEMA_VERSION}"
