@@ -169,6 +169,12 @@ def plan_of(text):
     return make
 
 
+# Small summaries that are no JSON, or that Python cannot decode
+UNREADABLE = {
+    "nested lists": json_of(layout.SUMMARY, "[" * 100_000 + "]" * 100_000),
+    "a whole number": json_of(layout.SUMMARY, "1" * 5000),
+    "no number": json_of(layout.SUMMARY, "NaN"),
+}
 BOMBS = {
     "32 million rows": rows("drops", 32 << 20),
     "long texts": long_texts,
@@ -181,9 +187,6 @@ MORE_BOMBS = {
     "long lists": long_lists,
     "row groups": row_groups,
     "metadata": metadata,
-    "nested lists": json_of(layout.SUMMARY, "[" * 100_000 + "]" * 100_000),
-    "a whole number": json_of(layout.SUMMARY, "1" * 5000),
-    "no number": json_of(layout.SUMMARY, "NaN"),
     "flows of a plan": plan_of("\n" + "[[flows]]\n" * 500_000),
     # The text is in single quotes, because tomllib takes seconds for a text of this length in double quotes. Each verb
     # would take these seconds.
@@ -221,9 +224,12 @@ def test_a_directory_that_would_take_all_memory_is_refused_within_a_gibibyte(cal
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*BOMBS, *MORE_BOMBS, *OF_MANIFESTS])
+@pytest.mark.parametrize("name", [*(BOMBS | MORE_BOMBS | UNREADABLE), *OF_MANIFESTS])
 def test_no_verb_takes_more_than_a_gibibyte_for_any_of_them(call, one, other, tmp_path, name):
-    found = list(answers(call, (BOMBS | MORE_BOMBS | OF_MANIFESTS)[name], one, other, tmp_path, VERBS))
+    bomb = (BOMBS | MORE_BOMBS | UNREADABLE | OF_MANIFESTS)[name]
+    # All verbs read summaries by one function, and "lists in a summary" is tried with all verbs.
+    verbs = QUICK if name in UNREADABLE else VERBS
+    found = list(answers(call, bomb, one, other, tmp_path, verbs))
     assert any(status in (2, 5) for status, _ in found), found
 
 
