@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from leowarp import guest, media, scenario
+from leowarp.base import layout
 from leowarp.base.errors import GuestError, ScenarioError
 from leowarp.guest.user.modules import put_modules
 from leowarp.scenario.text.key import InputFile
@@ -46,7 +47,7 @@ def run_unchecked(tmp_path: Path, plan) -> guest.GuestResult:
     guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")
     put_modules(guest.modules_of(plan, image), tmp_path / "in")
     return guest.drive(
-        image, tmp_path, tmp_path / guest.CONSOLE, duration_ns=plan.run.duration_ns, seed=1,
+        image, tmp_path, tmp_path / layout.CONSOLE, duration_ns=plan.run.duration_ns, seed=1,
         memory_bytes=plan.guest.memory_bytes,
     )  # fmt: skip
 
@@ -90,7 +91,7 @@ def test_what_cannot_be_set_of_the_kernel_s_own_is_found_before_it_boots(tmp_pat
         run(tmp_path, plan_of(tmp_path, modules))
     assert says in raised.value.message
     assert hint in raised.value.hint
-    assert not (tmp_path / guest.CONSOLE).exists()
+    assert not (tmp_path / layout.CONSOLE).exists()
 
 
 OWN = """
@@ -140,7 +141,7 @@ def own(tmp_path):
         path = tmp_path / "scenario.toml"
         path.write_text(text + f'start = "0.5 s"\n[modules.own]\n{parameters}\n')
         run(tmp_path, scenario.resolve(scenario.load(path)).named_by_caller())
-        return (tmp_path / guest.CONSOLE).read_text()
+        return (tmp_path / layout.CONSOLE).read_text()
 
     return make
 

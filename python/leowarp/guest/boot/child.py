@@ -166,10 +166,13 @@ def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.sock
 def _launcher() -> _Launcher:
     """Return the launcher of this thread. Guests die when the thread that started their launcher ends (prctl(2)), so
     each thread has its own launcher."""
-    launcher: _Launcher | None = getattr(_OF_THREAD, "launcher", None)
-    if launcher is None or not launcher.serves:
-        launcher = _OF_THREAD.launcher = _Launcher()
-    return launcher
+    if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
+        _OF_THREAD.launcher = _Launcher()
+    return _OF_THREAD.launcher
 
 
-_OF_THREAD = threading.local()
+class _OfThread(threading.local):
+    launcher: _Launcher | None = None
+
+
+_OF_THREAD = _OfThread()
