@@ -15,7 +15,7 @@ import pytest
 
 from leowarp.base import layout, recorded
 from leowarp.base.checksums import sha256_of_file
-from support.parquet import repeat_row_group
+from support.parquet import repeat_row_groups
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import write_synthetic_run
 from support.synthetic.whole import complete, forge
@@ -109,7 +109,7 @@ def rows(name, count):
         schema = pq.read_schema(path)
         group = pa.table([pa.array(np.zeros(1 << 20, "u1")).cast(field.type) for field in schema], schema=schema)
         pq.write_table(group, path, compression="zstd", row_group_size=1 << 20)
-        repeat_row_group(path, count >> 20)
+        repeat_row_groups(path, count >> 20)
 
     return make
 

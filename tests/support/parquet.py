@@ -10,7 +10,7 @@ _TRAILER_BYTES = 8
 """The length of the footer (4 bytes) and the word PAR1."""
 
 
-def repeat_row_group(path: Path, times: int) -> None:
+def repeat_row_groups(path: Path, times: int) -> None:
     """Change a file's footer so that it lists the file's row groups `times` times. The rows are stored only once.
 
     Example: a file of 1 MB can have 300 million rows, and it is made at once.

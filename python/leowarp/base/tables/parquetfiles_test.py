@@ -14,6 +14,7 @@ import pytest
 
 from leowarp.base.errors import HostError, TraceError
 from leowarp.base.tables import parquetfiles
+from support.parquet import repeat_row_groups
 
 READ = """
 import resource, sys
@@ -42,10 +43,8 @@ def texts(kind: str) -> pa.Array:
 def test_a_small_file_that_would_take_all_memory_is_refused_within_1_gib(tmp_path, kind):
     path = tmp_path / "bomb.parquet"
     if kind == "rows":
-        group = pa.table({name: np.zeros(1 << 20, "i8") for name in "abc"})
-        with pq.ParquetWriter(path, group.schema, compression="zstd") as writer:
-            for _ in range(300):
-                writer.write_table(group)
+        pq.write_table(pa.table({name: np.zeros(1 << 20, "i8") for name in "abc"}), path, compression="zstd")
+        repeat_row_groups(path, 300)
     else:
         pq.write_table(pa.table({"a": texts(kind)}), path, compression="zstd")
     # The limit is on addresses. Each further arena of malloc reserves 64 MiB of them, and the number of arenas depends
