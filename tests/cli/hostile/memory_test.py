@@ -96,7 +96,7 @@ def test_no_verb_takes_a_gibibyte_for_a_hostile_directory(run, kind):
 
 @pytest.mark.slow
 def test_without_the_limits_a_directory_takes_more(run):
-    HOSTILE["links"](run / layout.TRACE)
+    repeated(run / layout.TRACE / "links.parquet", 12 << 20, t_ns=large)
     forge(run)
     most, _, _ = peak_bytes(["show", run, "--links"], **{parquetfiles.TABLE_BYTES: str(1 << 40)})
     assert most > MOST_BYTES
