@@ -20,6 +20,7 @@ def pytest_addoption(parser):
 # below, the tests of interruptions would therefore wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
 def pytest_collection_finish(session):
     # Python need not look for garbage among the 7,000 collected tests and the imported modules.
     gc.collect()
