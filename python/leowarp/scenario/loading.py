@@ -213,7 +213,7 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
     therefore runs unchanged."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
-        # Of the keys of `Tcp`, the section has only `sysctl`. It has this schema also for the whole guest.
+        # The section has only the key `sysctl` of `Tcp`. It has this schema also for the whole guest.
         draft.pinned[host] = decode_section(name, schema.Tcp, Node({"sysctl": node}, node.origin), problems)
 
 

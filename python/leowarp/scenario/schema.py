@@ -132,7 +132,7 @@ class Plan:
 
     Two plans are equal if their files have the same names and contents. The files' locations are not compared. For
     media other than a constellation, the defaults of `isl`, `ground`, `routing` and `cures` have no effect. For
-    `jittered`, this is also true of `network`. Of these media, only a mobile channel with routes over a constellation
+    `jittered`, this is also true of `network`. A mobile channel with routes over a constellation is the exception: it
     uses the four sections.
 
     Attributes

@@ -160,11 +160,10 @@ def describe(
     described_series: list[tuple[Measurement, Description]] = []
     for file in files:
         for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
-            # If a measurement contains only a capacity, it has no series of delays. Such a measurement is described,
-            # too.
-            # One-way delays are differences between two clocks, so they only stand in for missing round trips.
+            # One-way delays are differences between two clocks. They are described only if there are no round trips.
             implied = ("down", "up") if measurement.round_trip is not None else ()
             names: list[str | None] = [name for name in measurement.series if name not in implied]
+            # A measurement that contains only a capacity has no series of delays. It is described, too.
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
         from leowarp.report.curves.measured import measured_figure

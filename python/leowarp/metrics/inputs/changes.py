@@ -71,8 +71,9 @@ def _no_routes() -> pd.DataFrame:
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
+@kept
 def path_delay(tables: Tables, pair: Pair, end_ns: int) -> pd.DataFrame:
-    """Return the propagation delay of the current path as a step function.
+    """Return the propagation delay of the current path as a step function. Callers share it, and must not modify it.
 
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
         or a delay of the path changes. Each row is valid until the next row. The last row is valid until `end_ns`.

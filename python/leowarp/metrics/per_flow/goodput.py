@@ -52,7 +52,7 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
 
 def received_since(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the bytes received in order at each sample. The first sample is at the flow's start, and has 0 bytes.
-    Without it, the time up to the first sample of the socket would be left out."""
+    The time up to the first sample of the socket is then included."""
     t_ns, received = counter(tables, number, "in_order")
     later = t_ns > start_ns
     return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
